@@ -1,0 +1,109 @@
+"""``clgnn datasets``: what there is, what it looks like, and how to get it."""
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from clgnn.datasets import CATALOGUE, Entry, data_folder, find, get, is_here, load, statistics
+
+_BAR = 40  # the width of the largest class
+
+root_option = click.option(
+    "--root",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of the raw files; else $CLGNN_DATA, else the cache folder.",
+)
+
+
+@click.group(invoke_without_command=True)
+@root_option
+@click.pass_context
+def datasets(context: click.Context, root: Path | None) -> None:
+    """List the datasets, show one, or fetch its files."""
+    context.obj = root
+    if context.invoked_subcommand is None:
+        _list(root)
+
+
+@datasets.command()
+@click.argument("name")
+@root_option
+@click.pass_obj
+def info(group_root: Path | None, name: str, root: Path | None) -> None:
+    """Show the classes, the homophily and the degrees of a dataset."""
+    root = root or group_root
+    entry, numbers = find(name), statistics(load(name, root))
+    console = Console()
+    table = Table(title=entry.name, title_justify="left", show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    table.add_row("about", escape(entry.about))
+    table.add_row("source", escape(entry.source))
+    if numbers.graphs > 1:
+        table.add_row("graphs", f"{numbers.graphs:,}")
+    table.add_row("nodes", f"{numbers.nodes:,}")
+    table.add_row("edges", f"{numbers.edges:,}")
+    table.add_row("features", f"{numbers.features:,}")
+    table.add_row("labelled", f"{numbers.labelled:,}")
+    if numbers.homophily is not None:
+        table.add_row("homophily", f"{numbers.homophily:.3f}")
+    table.add_row("degree", f"mean {numbers.mean_degree:.2f}, largest {numbers.max_degree:,}")
+    table.add_row("isolated", f"{numbers.isolated:,}")
+    table.add_row("components", f"{numbers.components:,}")
+    console.print(table)
+    console.print()
+    console.print(_balance(numbers.classes, "#" if console.options.ascii_only else "█"))
+
+
+@datasets.command(name="get")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@root_option
+@click.pass_obj
+def get_(group_root: Path | None, names: tuple[str, ...], root: Path | None) -> None:
+    """Fetch the files of datasets that are not here, and check those that are."""
+    root = root or group_root
+    for entry in [find(name) for name in names]:
+        new = get(entry.name, root)
+        if not entry.files:
+            click.echo(f"{entry.name}: embedded, there is nothing to fetch")
+        elif new:
+            click.echo(f"{entry.name}: fetched {', '.join(file.name for file in new)} to {data_folder(root)}")
+        else:
+            click.echo(f"{entry.name}: here and intact in {data_folder(root)}")
+
+
+def _list(root: Path | None) -> None:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("dataset", style="bold", no_wrap=True)
+    for column in ("graphs", "nodes", "edges", "features", "classes"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("here", no_wrap=True)
+    for entry in CATALOGUE.values():
+        numbers = (entry.graphs, entry.nodes, entry.edges, entry.features, entry.classes)
+        counts = ("?" if number is None else f"{number:,}" for number in numbers)
+        table.add_row(entry.name, *counts, _where(entry, root))
+    console = Console()
+    console.print(table)
+    console.print(f"\nfolder: {escape(str(data_folder(root)))}", soft_wrap=True, highlight=False)
+
+
+def _where(entry: Entry, root: Path | None) -> str:
+    if not entry.files:
+        return "embedded"
+    return "[green]yes[/]" if is_here(entry.name, root) else "[yellow]no[/]"
+
+
+def _balance(classes: tuple[int, ...], block: str) -> Table:
+    """A bar of blocks for each class."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("class", justify="right")
+    table.add_column("labels", justify="right")
+    table.add_column("share", justify="right")
+    table.add_column("")
+    for number, count in enumerate(classes):
+        bar = block * max(round(_BAR * count / max(classes)), 1 if count else 0)
+        table.add_row(str(number), f"{count:,}", f"{count / sum(classes):.1%}", bar)
+    return table

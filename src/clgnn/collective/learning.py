@@ -1,0 +1,223 @@
+"""Step 3: iterations t = 0..T of masked, sampled, averaged gradient steps (equation 3)."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from clgnn.collective.averaging import average
+from clgnn.collective.inference import infer
+from clgnn.collective.sampling import LabelInput
+from clgnn.component import Component
+from clgnn.graph import Graph, known
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How an iteration is optimised: at most ``max_epochs`` gradient steps, the best of them kept."""
+
+    max_epochs: int
+    patience: int
+    optimizer: Callable[[list[nn.Parameter]], torch.optim.Optimizer]
+    max_grad_norm: float
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What chooses the best epoch.
+
+    Attributes:
+        y: the labels that may be shown while validating, ``[N]``.
+        shown: which of them are, bool ``[N]``.
+        score: of an output ``[N, outputs]``: the metric, and the loss that breaks ties. It alone knows the
+            validation labels: they never come near the input.
+        higher_is_better: what is good of the metric.
+    """
+
+    y: Tensor
+    shown: Tensor
+    score: Callable[[Tensor], tuple[float, float]]
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One line of the history."""
+
+    iteration: int
+    epoch: int
+    loss: float
+    metric: float
+    seconds: float
+
+
+@dataclass
+class Iteration:
+    """Θ_t, and how it came about."""
+
+    component: Component
+    epochs: list[Epoch] = field(default_factory=list)
+
+
+def gradient_step(
+    component: Component,
+    optimizer: torch.optim.Optimizer,
+    graph: Graph,
+    y: Tensor,
+    shown: Tensor,
+    predicted: Tensor | None,
+    label_input: LabelInput,
+    generator: torch.Generator,
+    max_grad_norm: float = math.inf,
+) -> float:
+    r"""One step on the pseudolikelihood of the labels that the mask hides.
+
+    .. math::
+        -\frac{1}{|\bar M|} \sum_{v \in V_L} \bar M_v \log \sigma(W \bar Z_v(M; \Theta) + b)_{y_v}
+
+    The graph may be a part of a larger one: nothing here asks where it comes from.
+
+    Args:
+        component: Θ, W and b, which are updated.
+        optimizer: of their parameters.
+        graph: N nodes.
+        y: the training labels ``[N]``, unknown elsewhere.
+        shown: the mask M, bool ``[N]``; the labels outside of it are the targets.
+        predicted: the parameters of the last iteration's predictions under the same mask,
+            ``[N, outputs]``, from which the K samples are drawn; None in iteration 0.
+        label_input: how labels enter.
+        generator: for the draws.
+        max_grad_norm: gradients are clipped to this norm, the condition of proposition 2.
+
+    Returns:
+        The loss.
+    """
+    component.train()
+    optimizer.zero_grad()
+    targets = known(y) & ~shown
+    output = average(component, graph, label_input(predicted, y, shown, generator))
+    loss = label_input.family.loss(output[targets], y[targets])
+    loss.backward()
+    nn.utils.clip_grad_norm_(component.parameters(), max_grad_norm)
+    optimizer.step()
+    return loss.item()
+
+
+def learn(
+    graph: Graph,
+    y: Tensor,
+    label_input: LabelInput,
+    num_iterations: int,
+    start: Callable[[Sequence[Component]], Component],
+    schedule: Schedule,
+    mask: Callable[[torch.Generator], Tensor] | None = None,
+    validation: Validation | None = None,
+    seed: int = 0,
+    finished: Sequence[Component] = (),
+    on_epoch: Callable[[Epoch], Any] = lambda epoch: None,
+) -> Iterator[Iteration]:
+    """Learns Θ_0, .., Θ_T, one after the other.
+
+    Iteration t depends on the seed and on Θ_0, .., Θ_{t-1} alone, so that it can start where an earlier
+    run ended.
+
+    Args:
+        graph: the training graph.
+        y: its training labels ``[N]``, unknown elsewhere.
+        label_input: how labels enter.
+        num_iterations: T.
+        start: gives the component that iteration t starts from, given those before it.
+        schedule: of each iteration.
+        mask: draws the mask M of a gradient step; None for M = 0 (test-unlabelled).
+        validation: what chooses the best epoch; without it the last one is kept.
+        seed: of all randomness.
+        finished: Θ_0, .., Θ_{t-1} of an earlier run.
+        on_epoch: called after each epoch.
+
+    Yields:
+        Iterations t, .., T.
+    """
+    components = list(finished)
+    for t in range(len(components), num_iterations + 1):
+        step_seed, module_seed = (int(s) for s in np.random.SeedSequence([seed, t]).generate_state(2))
+        generator = torch.Generator(graph.x.device).manual_seed(step_seed)
+        # Dropout and initial weights draw from torch's global generators: seeded here, restored after.
+        with torch.random.fork_rng():
+            torch.manual_seed(module_seed)
+            component = start(components)
+            iteration = _iterate(
+                t,
+                component,
+                components,
+                graph,
+                y,
+                label_input,
+                schedule,
+                mask,
+                validation,
+                generator,
+                on_epoch,
+            )
+        components.append(iteration.component)
+        yield iteration
+
+
+def _iterate(
+    t: int,
+    component: Component,
+    before: Sequence[Component],
+    graph: Graph,
+    y: Tensor,
+    label_input: LabelInput,
+    schedule: Schedule,
+    mask: Callable[[torch.Generator], Tensor] | None,
+    validation: Validation | None,
+    generator: torch.Generator,
+    on_epoch: Callable[[Epoch], Any],
+) -> Iteration:
+    """Iteration t: from the weights of ``component`` to those of the best epoch."""
+
+    def predict_before(y: Tensor, shown: Tensor) -> Tensor | None:
+        """Ŷ^(t-1) under a mask, in evaluation mode (equation 4)."""
+        return infer(before, graph, y, [shown], label_input, generator)
+
+    none = torch.zeros_like(known(y))
+    predicted = predict_before(y, none) if mask is None else None
+    if validation is not None:  # the same draws in every epoch, so that epochs can be compared
+        seen = predict_before(validation.y, validation.shown)
+        validation_labels = label_input(seen, validation.y, validation.shown, generator)
+    optimizer = schedule.optimizer(list(component.parameters()))
+    epochs: list[Epoch] = []
+    best, best_epoch, best_state = (-math.inf, -math.inf), 0, None
+    began = time.perf_counter()
+    for epoch in range(schedule.max_epochs):
+        shown = none if mask is None else mask(generator)
+        if mask is not None:
+            predicted = predict_before(y, shown)
+        loss = gradient_step(
+            component, optimizer, graph, y, shown, predicted, label_input, generator, schedule.max_grad_norm
+        )
+        metric = math.nan
+        if validation is not None:
+            component.eval()
+            with torch.no_grad():
+                metric, validation_loss = validation.score(average(component, graph, validation_labels))
+            rank = (metric if validation.higher_is_better else -metric, -validation_loss)
+            if best_state is None or rank > best:
+                best, best_epoch = rank, epoch
+                best_state = copy.deepcopy(component.state_dict())
+        epochs.append(Epoch(t, epoch, loss, metric, time.perf_counter() - began))
+        on_epoch(epochs[-1])
+        if validation is not None and epoch - best_epoch >= schedule.patience:
+            break
+    if best_state is not None:
+        component.load_state_dict(best_state)
+    return Iteration(component.eval(), epochs)

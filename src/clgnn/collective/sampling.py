@@ -1,0 +1,204 @@
+"""Step 2: K label draws a node, Ŷ ~ Categorical(σ(W Z + b)), or a Gaussian for regression.
+
+A draw is the inverse distribution function at a uniform point, so that the same points serve both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+Sampling = Literal["systematic", "iid"]
+
+
+def points(num_nodes: int, num_samples: int, sampling: Sampling, generator: torch.Generator) -> Tensor:
+    r"""Uniform points in [0, 1), ``[N, K]``, independent between nodes.
+
+    ``"iid"``: independent between samples too, as in the paper. ``"systematic"``: one uniform u a node,
+    and the points :math:`(u + \pi(k)) / K` with a random permutation π of 0..K-1 for each node. Each
+    single point is still uniform and independent between nodes, so each sample has the same joint
+    distribution over the nodes as before; but the K draws of a node cover its distribution evenly (each
+    class ⌊Kp⌋ or ⌈Kp⌉ times), which lowers the variance of the average.
+
+    Example:
+        >>> import torch
+        >>> u = points(2, 4, "systematic", torch.Generator().manual_seed(0))
+        >>> (u * 4).floor().sort().values
+        tensor([[0., 1., 2., 3.],
+                [0., 1., 2., 3.]])
+    """
+    device = generator.device
+    if sampling == "iid":
+        return torch.rand(num_nodes, num_samples, generator=generator, device=device)
+    order = torch.rand(num_nodes, num_samples, generator=generator, device=device).argsort(dim=1)
+    start = torch.rand(num_nodes, 1, generator=generator, device=device)
+    # (u + k) / K can round to 1 in float32
+    return ((order + start) / num_samples).clamp_(max=1 - 2**-24)
+
+
+class LabelDistribution(Protocol):
+    """What a label is: how it enters the GNN, how the output is read, drawn from and scored."""
+
+    @property
+    def columns(self) -> int:
+        """How many input columns a label takes."""
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers a node the head gives (the parameters of its distribution)."""
+
+    def encode(self, y: Tensor) -> Tensor:
+        """``[N]`` to ``[N, columns]``; an unknown label is a row of zeros."""
+
+    def draw(self, parameters: Tensor, points: Tensor) -> Tensor:
+        """``[N, outputs]`` at points ``[N, K]`` to K draws ``[N, K, columns]``."""
+
+    def mean(self, parameters: Tensor) -> Tensor:
+        """The expected label columns, ``[N, columns]``."""
+
+    def uninformed(self, num_nodes: int, device: torch.device) -> Tensor:
+        """Parameters that know nothing: all classes alike, or the standard Gaussian."""
+
+    def loss(self, parameters: Tensor, y: Tensor) -> Tensor:
+        """Mean negative log-likelihood."""
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """Classes 0..C-1, unknown -1; the parameters are logits.
+
+    Example:
+        >>> import torch
+        >>> family = Categorical(3)
+        >>> family.encode(torch.tensor([2, -1]))
+        tensor([[0., 0., 1.],
+                [0., 0., 0.]])
+        >>> family.draw(torch.tensor([[0.5, 0.25, 0.25]]).log(), torch.tensor([[0.1, 0.6]]))
+        tensor([[[1., 0., 0.],
+                 [0., 1., 0.]]])
+    """
+
+    num_classes: int
+    class_weight: tuple[float, ...] | None = None
+
+    @property
+    def columns(self) -> int:
+        return self.num_classes
+
+    @property
+    def outputs(self) -> int:
+        return self.num_classes
+
+    def encode(self, y: Tensor) -> Tensor:
+        return F.one_hot(y + 1, self.num_classes + 1)[:, 1:].float()
+
+    def draw(self, parameters: Tensor, points: Tensor) -> Tensor:
+        edges = parameters.softmax(dim=1).cumsum(dim=1)
+        edges = edges / edges[:, -1:]  # the last edge is 1 exactly, above every point
+        classes = torch.searchsorted(edges, points, right=True)
+        return F.one_hot(classes, self.num_classes).float()
+
+    def mean(self, parameters: Tensor) -> Tensor:
+        return parameters.softmax(dim=1)
+
+    def uninformed(self, num_nodes: int, device: torch.device) -> Tensor:
+        return torch.zeros(num_nodes, self.num_classes, device=device)
+
+    def loss(self, parameters: Tensor, y: Tensor) -> Tensor:
+        weight = None if self.class_weight is None else parameters.new_tensor(self.class_weight)
+        return F.cross_entropy(parameters, y, weight=weight)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Standardised real labels, unknown NaN; the parameters are the mean and a raw scale.
+
+    Example:
+        >>> import torch
+        >>> family = Gaussian()
+        >>> family.scale(family.uninformed(1, torch.device("cpu"))).round(decimals=4)
+        tensor([1.])
+    """
+
+    columns: int = 1
+    outputs: int = 2
+    minimum_scale: float = 1e-2
+
+    def scale(self, parameters: Tensor) -> Tensor:
+        return F.softplus(parameters[..., 1]) + self.minimum_scale
+
+    def encode(self, y: Tensor) -> Tensor:
+        return y.nan_to_num(0.0).float().unsqueeze(1)
+
+    def draw(self, parameters: Tensor, points: Tensor) -> Tensor:
+        normal = torch.special.ndtri(points.clamp(min=1e-6, max=1 - 1e-6))
+        drawn: Tensor = parameters[:, :1] + self.scale(parameters).unsqueeze(1) * normal
+        return drawn.unsqueeze(2)
+
+    def mean(self, parameters: Tensor) -> Tensor:
+        return parameters[:, :1]
+
+    def uninformed(self, num_nodes: int, device: torch.device) -> Tensor:
+        raw = torch.tensor([0.0, 1 - self.minimum_scale], device=device)
+        raw[1] = raw[1].expm1().log()  # the inverse of softplus
+        return raw.repeat(num_nodes, 1)
+
+    def loss(self, parameters: Tensor, y: Tensor) -> Tensor:
+        return F.gaussian_nll_loss(parameters[:, 0], y, self.scale(parameters) ** 2, full=True)
+
+
+@dataclass(frozen=True)
+class LabelInput:
+    """The label columns of the GNN's input, Y_L * M + Ŷ * (1 - M), for K samples.
+
+    Attributes:
+        family: what a label is.
+        labels: what stands in for the labels that are not shown. ``"sampled"``: K draws from the
+            predictions. ``"soft"``: their probabilities, which adds no expressive power (the paper's
+            corollary). ``"uniform"``: draws that know nothing. ``"observed"``: nothing, so that only true
+            labels are input. ``"none"``: no label columns at all, the plain GNN.
+        num_samples: K.
+        sampling: see :func:`points`.
+    """
+
+    family: LabelDistribution
+    labels: Literal["sampled", "soft", "uniform", "observed", "none"]
+    num_samples: int
+    sampling: Sampling
+
+    @property
+    def columns(self) -> int:
+        return 0 if self.labels == "none" else self.family.columns
+
+    def __call__(
+        self, predicted: Tensor | None, y: Tensor, shown: Tensor, generator: torch.Generator
+    ) -> Tensor:
+        """One input.
+
+        Args:
+            predicted: the parameters of the predictions Ŷ, ``[N, outputs]``; None before there are any.
+            y: the labels that may be seen, ``[N]``.
+            shown: the mask M, bool ``[N]``.
+            generator: for the draws.
+
+        Returns:
+            ``[N, K, columns]``, with K = 1 where samples would be equal.
+        """
+        n = len(y)
+        if self.labels == "none":
+            return torch.empty(n, 1, 0, device=y.device)
+        if self.labels == "observed" or predicted is None:
+            filled = torch.zeros(n, 1, self.family.columns, device=y.device)
+        elif self.labels == "soft":
+            filled = self.family.mean(predicted).unsqueeze(1)
+        else:
+            if self.labels == "uniform":
+                predicted = self.family.uninformed(n, y.device)
+            u = points(n, self.num_samples, self.sampling, generator)
+            filled = self.family.draw(predicted, u)
+        truth = self.family.encode(y).unsqueeze(1)
+        return torch.where(shown[:, None, None], truth, filled)

@@ -1,0 +1,75 @@
+"""How good predictions are: their labels, and their probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import sklearn.metrics as sk
+from numpy.typing import NDArray
+from torch import Tensor
+
+Array = NDArray[np.float64]
+
+LOWER_IS_BETTER = frozenset({"log_loss", "brier", "calibration_error", "rmse", "mae"})
+
+
+def calibration_error(y: Array, probabilities: Array, bins: int = 15) -> float:
+    """Expected calibration error: how far confidence is from accuracy, over equally wide bins.
+
+    Args:
+        y: classes 0..C-1, ``[N]``.
+        probabilities: ``[N, C]``.
+        bins: of the confidence.
+
+    Example:
+        >>> import numpy as np
+        >>> calibration_error(np.array([0, 1]), np.array([[1.0, 0.0], [1.0, 0.0]]))
+        0.5
+    """
+    confidence, correct = probabilities.max(axis=1), probabilities.argmax(axis=1) == y
+    index = np.minimum((confidence * bins).astype(int), bins - 1)
+    gaps = np.bincount(index, correct - confidence, minlength=bins)
+    return float(np.abs(gaps).sum() / len(y))
+
+
+def _log_loss(y: Array, p: Array) -> float:
+    return float(sk.log_loss(y, p / p.sum(axis=1, keepdims=True), labels=np.arange(p.shape[1])))
+
+
+def _brier(y: Array, p: Array) -> float:
+    return float(np.mean(((p - np.eye(p.shape[1])[y.astype(int)]) ** 2).sum(axis=1)))
+
+
+CLASSIFICATION: dict[str, Callable[[Array, Array], float]] = {
+    "accuracy": lambda y, p: float(sk.accuracy_score(y, p.argmax(axis=1))),
+    # of the classes that are there; scikit-learn's own warns when another one is predicted
+    "balanced_accuracy": lambda y, p: float(
+        sk.recall_score(y, p.argmax(axis=1), labels=np.unique(y), average="macro", zero_division=0)
+    ),
+    "macro_f1": lambda y, p: float(
+        sk.f1_score(y, p.argmax(axis=1), labels=np.unique(y), average="macro", zero_division=0)
+    ),
+    "log_loss": _log_loss,
+    "brier": _brier,
+    "calibration_error": calibration_error,
+}
+"""Of true classes ``[N]`` and probabilities ``[N, C]``."""
+
+
+def _gaussian_log_loss(y: Array, p: Array) -> float:
+    mean, std = p.T
+    return float(np.mean(0.5 * ((y - mean) / std) ** 2 + np.log(std) + 0.5 * np.log(2 * np.pi)))
+
+
+REGRESSION: dict[str, Callable[[Array, Array], float]] = {
+    "r2": lambda y, p: float(sk.r2_score(y, p[:, 0])) if len(y) > 1 else float("nan"),
+    "rmse": lambda y, p: float(sk.root_mean_squared_error(y, p[:, 0])),
+    "mae": lambda y, p: float(sk.mean_absolute_error(y, p[:, 0])),
+    "log_loss": _gaussian_log_loss,
+}
+"""Of true values ``[N]`` and the means and standard deviations ``[N, 2]``."""
+
+
+def as_array(tensor: Tensor) -> Array:
+    return tensor.detach().cpu().numpy().astype(np.float64)

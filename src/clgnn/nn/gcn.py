@@ -1,0 +1,80 @@
+"""GCN (Kipf and Welling 2017), with K label samples for little more than the price of one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clgnn.nn.labelled import linears, or_no_labels, propagated_linear
+from clgnn.nn.propagation import propagation
+
+
+class GCN(nn.Module):
+    r"""Graph convolutional network.
+
+    .. math::
+        H_{l+1} = \mathrm{dropout}(\mathrm{ReLU}(\hat A H_l W_l + b_l)), \qquad
+        \mathrm{out} = \hat A H_{L-1} W_{L-1} + b_{L-1}
+
+    with :math:`H_0 = [X | Y_k]` and :math:`\hat A = D^{-1}(A+I)` (``"row"``, which works on graphs of
+    any size alike) or :math:`D^{-1/2}(A+I)D^{-1/2}` (``"sym"``). The last layer is affine, so that the
+    mean over the samples is taken before it.
+
+    Args:
+        in_channels: columns of X, plus C when labels are given.
+        hidden_channels: h.
+        out_channels: columns of the output.
+        num_layers: L, at least 2.
+        dropout: after each hidden layer.
+        normalization: ``"row"`` or ``"sym"``.
+
+    Shapes:
+        x ``[N, p]`` (dense or sparse CSR), edge_index ``[2, E]``, labels ``[N, K, C]`` or None; output
+        ``[N, out_channels]``, the mean over K.
+
+    Example:
+        >>> import torch
+        >>> gcn = GCN(in_channels=3 + 2, hidden_channels=8, out_channels=2)
+        >>> gcn(torch.rand(4, 3), torch.tensor([[0, 1, 2], [1, 2, 3]]), labels=torch.rand(4, 10, 2)).shape
+        torch.Size([4, 2])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        normalization: Literal["row", "sym"] = "row",
+    ) -> None:
+        super().__init__()
+        if num_layers < 2:
+            raise ValueError(f"num_layers is {num_layers}; a GCN has at least 2")
+        widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
+        self.layers = nn.ModuleList(nn.Linear(i, o) for i, o in pairwise(widths))
+        self.dropout = dropout
+        self.normalization: Literal["row", "sym"] = normalization
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for layer in linears(self.layers):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, labels: Tensor | None = None
+    ) -> Tensor:
+        labels = or_no_labels(x, labels)
+        a = propagation(edge_index, x.size(0), edge_weight, self.normalization, dtype=x.dtype)
+        first, *hidden, last = linears(self.layers)
+        h = propagated_linear(a, x, labels, first.weight) + first.bias  # [N, K, h]
+        h = F.dropout(torch.relu(h), self.dropout, self.training)
+        for layer in hidden:
+            h = F.dropout(torch.relu(a @ (h @ layer.weight.t()) + layer.bias), self.dropout, self.training)
+        out: Tensor = last(a @ h.mean(dim=1))
+        return out

@@ -1,0 +1,166 @@
+"""The two multi-scale GCNs of Luan et al. (2019), "TK" in the paper: Snowball and truncated Krylov."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clgnn.nn.labelled import linears, or_no_labels, split_linear
+from clgnn.nn.propagation import SparseMatrix, propagation
+
+
+def _uniform(layer: nn.Linear) -> None:
+    """U(±1/√out), as Luan et al. have it."""
+    bound = layer.out_features**-0.5
+    nn.init.uniform_(layer.weight, -bound, bound)
+    nn.init.uniform_(layer.bias, -bound, bound)
+
+
+class Snowball(nn.Module):
+    r"""Snowball: every layer sees all layers before it.
+
+    .. math::
+        H_{l+1} = \tanh(\hat A [H_0 | \dots | H_l] W_l + b_l), \qquad
+        \mathrm{out} = \hat A [H_0 | \dots | H_n] W_n + b_n
+
+    with :math:`H_0 = [X | Y_k]` and :math:`\hat A = D^{-1}(A+I)`. Written with one product
+    :math:`\hat A H_l` a layer, which all later layers use, and one product :math:`X W` for all of them.
+
+    Args:
+        in_channels: columns of X, plus C when labels are given.
+        hidden_channels: h, the width of each layer.
+        out_channels: columns of the output.
+        num_layers: n hidden layers; the paper has 10.
+        dropout: after each hidden layer.
+
+    Shapes: as for :class:`clgnn.nn.GCN`.
+
+    Example:
+        >>> import torch
+        >>> tk = Snowball(in_channels=3 + 2, hidden_channels=8, out_channels=2, num_layers=4)
+        >>> tk(torch.rand(4, 3), torch.tensor([[0, 1, 2], [1, 2, 3]]), labels=torch.rand(4, 10, 2)).shape
+        torch.Size([4, 2])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 10,
+        dropout: float = 0.5,
+    ) -> None:
+        super().__init__()
+        if num_layers < 1:
+            raise ValueError(f"num_layers is {num_layers}; Snowball has at least 1")
+        self.in_channels, self.dropout = in_channels, dropout
+        widths = [*[hidden_channels] * num_layers, out_channels]
+        self.layers = nn.ModuleList(
+            nn.Linear(in_channels + i * hidden_channels, width) for i, width in enumerate(widths)
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for layer in linears(self.layers):
+            _uniform(layer)
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, labels: Tensor | None = None
+    ) -> Tensor:
+        labels = or_no_labels(x, labels)
+        a = propagation(edge_index, x.size(0), edge_weight, "row", dtype=x.dtype)
+        layers = linears(self.layers)
+        inputs = torch.cat([layer.weight[:, : self.in_channels] for layer in layers])
+        shared, wy = split_linear(x, labels, inputs)
+        widths = [layer.out_features for layer in layers]
+        from_x, from_y = (a @ shared).split(widths, dim=1), wy.split(widths)
+        gathered = [a @ labels]  # A Y_k, A H_1, A H_2, ... each [N, K, .]
+        for layer, ax, wl in zip(layers[:-1], from_x, from_y, strict=False):
+            weight = torch.cat([wl, layer.weight[:, self.in_channels :]], dim=1)
+            h = torch.cat(gathered, dim=2) @ weight.t() + (ax + layer.bias).unsqueeze(1)
+            gathered.append(a @ F.dropout(torch.tanh(h), self.dropout, self.training))
+        last = layers[-1]
+        mean = torch.cat(gathered, dim=2).mean(dim=1)
+        out_weight = torch.cat([from_y[-1], last.weight[:, self.in_channels :]], dim=1)
+        out: Tensor = mean @ out_weight.t() + from_x[-1] + last.bias
+        return out
+
+
+class Krylov(nn.Module):
+    r"""Truncated Krylov: every layer sees m powers of the operator.
+
+    .. math::
+        H_{l+1} = \tanh([H_l | \hat A H_l | \dots | \hat A^{m-1} H_l] W_l + b_l), \qquad
+        \mathrm{out} = H_n W_n + b_n
+
+    with :math:`H_0 = [X | Y_k]` and :math:`\hat A = D^{-1}(A+I)`; evaluated by Horner's rule, with m-1
+    sparse products a layer.
+
+    Args:
+        in_channels: columns of X, plus C when labels are given.
+        hidden_channels: h, the width of each layer.
+        out_channels: columns of the output.
+        num_layers: n hidden layers.
+        dropout: after each hidden layer.
+        num_powers: m.
+
+    Shapes: as for :class:`clgnn.nn.GCN`.
+
+    Example:
+        >>> import torch
+        >>> tk = Krylov(in_channels=3, hidden_channels=8, out_channels=2, num_layers=2)
+        >>> tk(torch.rand(4, 3), torch.tensor([[0, 1, 2], [1, 2, 3]])).shape
+        torch.Size([4, 2])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 10,
+        dropout: float = 0.5,
+        num_powers: int = 4,
+    ) -> None:
+        super().__init__()
+        if num_layers < 1 or num_powers < 1:
+            raise ValueError(f"num_layers is {num_layers} and num_powers {num_powers}; both are at least 1")
+        self.num_powers, self.dropout = num_powers, dropout
+        widths = [in_channels, *[hidden_channels] * (num_layers - 1)]
+        self.layers = nn.ModuleList(nn.Linear(width * num_powers, hidden_channels) for width in widths)
+        self.last = nn.Linear(hidden_channels, out_channels)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for layer in (*linears(self.layers), self.last):
+            _uniform(layer)
+
+    def _horner(self, a: SparseMatrix, parts: Tensor) -> Tensor:
+        """Σ_i Aⁱ P_i for P of shape ``[..., m, h]``, in m-1 products."""
+        total, *rest = reversed(parts.unbind(dim=-2))
+        for part in rest:
+            total = part + a @ total.contiguous()
+        return total
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, labels: Tensor | None = None
+    ) -> Tensor:
+        labels = or_no_labels(x, labels)
+        a = propagation(edge_index, x.size(0), edge_weight, "row", dtype=x.dtype)
+        m = self.num_powers
+        first, *rest = linears(self.layers)
+        stacked = torch.cat(first.weight.chunk(m, dim=1))  # [m h, p + C]
+        shared, wy = split_linear(x, labels, stacked)
+        powers = [labels]
+        for _ in range(m - 1):
+            powers.append(a @ powers[-1])
+        by_power = torch.cat(wy.chunk(m), dim=1)  # [h, m C]
+        h = (self._horner(a, shared.unflatten(1, (m, -1))) + first.bias).unsqueeze(1)
+        h = torch.tanh(h + torch.cat(powers, dim=2) @ by_power.t())  # [N, K, h]
+        for layer in rest:
+            h = F.dropout(h, self.dropout, self.training)
+            parts = h @ torch.cat(layer.weight.chunk(m, dim=1)).t()
+            h = torch.tanh(self._horner(a, parts.unflatten(2, (m, -1))) + layer.bias)
+        out: Tensor = self.last(F.dropout(h, self.dropout, self.training).mean(dim=1))
+        return out

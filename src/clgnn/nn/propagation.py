@@ -1,0 +1,203 @@
+"""The sparse operators that the GNNs share: propagation along edges, and sparse features.
+
+Everything a layer multiplies with and does not learn, the adjacency matrix A and a sparse X, is a
+:class:`SparseMatrix`. Node features are ``[N, ...]`` with nodes first, so that K samples of h
+channels, ``[N, K, h]``, are K*h columns of one product ``A @ H``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
+
+Normalization = Literal["row", "sym", "mean", "sum"]
+
+with warnings.catch_warnings():  # torch says once that CSR is in beta; that is not our users' concern
+    warnings.simplefilter("ignore")
+    torch.sparse_csr_tensor([0, 0], [], [], (1, 1), check_invariants=False)
+    torch.sparse_coo_tensor(torch.empty(2, 0, dtype=torch.long), torch.empty(0), (1, 1)).coalesce()
+
+
+def _torch_csr(matrix: sp.csr_array, like: Tensor) -> Tensor:
+    return torch.sparse_csr_tensor(
+        torch.from_numpy(matrix.indptr.astype(np.int64)),
+        torch.from_numpy(matrix.indices.astype(np.int64)),
+        torch.from_numpy(matrix.data).to(like.dtype),
+        size=matrix.shape,
+        check_invariants=False,
+    ).to(like.device)
+
+
+def _scipy_csr(matrix: Tensor) -> sp.csr_array:
+    parts = (matrix.values(), matrix.col_indices(), matrix.crow_indices())
+    return sp.csr_array(tuple(part.cpu().numpy() for part in parts), shape=(matrix.size(0), matrix.size(1)))
+
+
+class _Product(torch.autograd.Function):
+    """``A @ H`` with the gradient ``Aᵀ @ dH``, from a transpose that is made once."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix: SparseMatrix, dense: Tensor) -> Tensor:
+        ctx.matrix = matrix
+        return _multiply(matrix.csr, dense)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor]:
+        return None, _multiply(ctx.matrix.transposed, grads[0].contiguous())
+
+
+def _multiply(csr: Tensor, dense: Tensor) -> Tensor:
+    # with "sum", which a GPU does not have, a CPU uses all of its cores
+    product: Tensor = torch.sparse.mm(csr, dense) if dense.is_cuda else torch.sparse.mm(csr, dense, "sum")
+    return product
+
+
+class SparseMatrix:
+    """A constant sparse matrix, with gradients to what it is multiplied with.
+
+    Args:
+        csr: a sparse CSR tensor ``[M, N]``.
+
+    Example:
+        >>> import torch
+        >>> a = SparseMatrix(torch.eye(3).to_sparse_csr())
+        >>> (a @ torch.ones(3, 2, 4)).shape
+        torch.Size([3, 2, 4])
+    """
+
+    def __init__(self, csr: Tensor) -> None:
+        self.csr = csr
+
+    @cached_property
+    def transposed(self) -> Tensor:
+        return _torch_csr(_scipy_csr(self.csr).T.tocsr(), like=self.csr)
+
+    @cached_property
+    def degree(self) -> Tensor:
+        """The number of stored entries of each row, ``[M]``."""
+        return self.csr.crow_indices().diff()
+
+    def __matmul__(self, dense: Tensor) -> Tensor:
+        """``A @ H`` for H of shape ``[N, ...]``; the trailing dimensions are columns."""
+        if dense.numel() == 0:
+            return dense.new_zeros(self.csr.size(0), *dense.shape[1:])
+        columns = dense.reshape(dense.size(0), -1)
+        product: Tensor = _Product.apply(self, columns)  # type: ignore[no-untyped-call]
+        return product.view(self.csr.size(0), *dense.shape[1:])
+
+
+# Derived operators live as long as the tensor that they were derived from.
+_operators: WeakIdKeyDictionary = WeakIdKeyDictionary()
+
+
+def _cached(tensor: Tensor) -> dict[Any, Any]:
+    known: tuple[int, dict[Any, Any]] | None = _operators.get(tensor)
+    if known is None or known[0] != tensor._version:  # new, or changed in place
+        known = _operators[tensor] = (tensor._version, {})
+    return known[1]
+
+
+def propagation(
+    edge_index: Tensor,
+    num_nodes: int,
+    edge_weight: Tensor | None = None,
+    normalization: Normalization = "row",
+    self_loops: bool = True,
+    dtype: torch.dtype = torch.float32,
+) -> SparseMatrix:
+    r"""The operator that gathers neighbours: ``(A H)_v`` is a sum over the edges u → v.
+
+    ==========  =======================================  ==========================
+    ``"row"``   :math:`D^{-1} (A + I)`                   the paper's inductive GCN
+    ``"sym"``   :math:`D^{-1/2} (A + I) D^{-1/2}`        Kipf and Welling
+    ``"mean"``  :math:`D^{-1} A`, 0 for isolated nodes   GraphSAGE
+    ``"sum"``   :math:`A`                                GIN
+    ==========  =======================================  ==========================
+
+    Args:
+        edge_index: ``[2, E]``, sources above targets, as in PyG.
+        num_nodes: N.
+        edge_weight: ``[E]``, non-negative; 1 if not given.
+        normalization: see the table; D holds the row sums.
+        self_loops: whether each node counts as its own neighbour ("row" and "sym" only).
+        dtype: of the values.
+
+    Returns:
+        The operator ``[N, N]``; made once for an ``edge_index`` and kept while that tensor lives.
+    """
+    made = _cached(edge_index)
+    key = (num_nodes, normalization, self_loops, dtype)
+    if key in made and made[key][0] is edge_weight:
+        operator: SparseMatrix = made[key][1]
+        return operator
+    source, target = edge_index.cpu().numpy()
+    weight = np.ones(len(source)) if edge_weight is None else edge_weight.double().cpu().numpy()
+    a = sp.csr_array((weight, (target, source)), shape=(num_nodes, num_nodes))
+    if self_loops and normalization in ("row", "sym"):
+        a = sp.csr_array(a + sp.eye_array(num_nodes, format="csr"))
+    degree = np.asarray(a.sum(axis=1)).reshape(-1)
+    with np.errstate(divide="ignore"):
+        if normalization in ("row", "mean"):
+            a = sp.csr_array(sp.diags_array(np.where(degree > 0, 1 / degree, 0)) @ a)
+        elif normalization == "sym":
+            root = sp.diags_array(np.where(degree > 0, degree**-0.5, 0))
+            a = sp.csr_array(root @ a @ root)
+    a.sort_indices()
+    like = torch.empty(0, dtype=dtype, device=edge_index.device)
+    operator = SparseMatrix(_torch_csr(a, like))
+    made[key] = (edge_weight, operator)
+    return operator
+
+
+def sample_neighbors(operator: SparseMatrix, size: int) -> SparseMatrix:
+    """At most ``size`` neighbours of each node, drawn without replacement, as a mean.
+
+    Floyd's algorithm, for all nodes at once: ``size`` steps, no sorting, no loop over nodes. The
+    random numbers are torch's own, as those of dropout are.
+
+    Args:
+        operator: the full neighbourhood; its values weigh the neighbours.
+        size: how many to draw.
+
+    Returns:
+        An operator whose rows sum to 1 (0 for a node without neighbours).
+    """
+    csr, degree = operator.csr, operator.degree
+    first = csr.crow_indices()[:-1]
+    offsets = torch.arange(size, device=csr.device).repeat(len(degree), 1)
+    many = (degree > size).nonzero().squeeze(1)
+    drawn = offsets[many]
+    for i in range(size):
+        last = degree[many] - size + i
+        pick = (torch.rand(len(many), device=csr.device) * (last + 1)).long().clamp_(max=last)
+        taken = (drawn[:, :i] == pick[:, None]).any(1)
+        drawn[:, i] = torch.where(taken, last, pick)
+    offsets[many] = drawn.sort(1).values
+    kept = offsets < degree[:, None]
+    entries = (first[:, None] + offsets)[kept]
+    counts = degree.clamp(max=size)
+    rows = torch.repeat_interleave(counts)
+    values = csr.values()[entries]
+    total = torch.zeros(len(degree), dtype=values.dtype, device=csr.device).index_add_(0, rows, values)
+    crow = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+    values = values / total.clamp(min=torch.finfo(values.dtype).tiny)[rows]
+    columns = csr.col_indices()[entries]
+    return SparseMatrix(torch.sparse_csr_tensor(crow, columns, values, csr.shape, check_invariants=False))
+
+
+def project(x: Tensor, weight: Tensor) -> Tensor:
+    """``X Wᵀ`` for dense or sparse X ``[N, p]`` and W ``[h, p]``."""
+    if x.layout == torch.strided:
+        return x @ weight.t()
+    made = _cached(x)
+    if "matrix" not in made:
+        made["matrix"] = SparseMatrix(x if x.layout == torch.sparse_csr else x.to_sparse_csr())
+    matrix: SparseMatrix = made["matrix"]
+    return matrix @ weight.t()
