@@ -154,6 +154,15 @@ def test_what_cannot_be_is_said():
             splits.connected(graph, *wrong)
 
 
+def test_one_graph_or_many():
+    graph = citations(num_nodes=30)
+    for split in (splits.connected, splits.random):
+        with pytest.raises(ValueError, match=r"data is a list; expected one graph: use graphs\(\)"):
+            split([graph], 5)
+    with pytest.raises(ValueError, match="data is one graph; expected a list"):
+        splits.graphs(graph)
+
+
 def test_random():
     graph = digits()
     split = splits.random(graph, 100, 50, 500, 200, seed=3)

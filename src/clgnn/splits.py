@@ -83,7 +83,7 @@ def connected(
     >>> split.train_mask.sum(), (split.train_mask & split.observed_mask).any()
     (tensor(40), tensor(False))
     """
-    y: NDArray[np.int64] = data.y.numpy()
+    y = _labels(data)
     labelled = y >= 0
     _check_sizes(int(labelled.sum()), train_labels, observed_labels, test_nodes, val_nodes)
     rng = np.random.default_rng(seed)
@@ -135,7 +135,7 @@ def random(
     >>> split.train_mask.sum(), split.test_mask.sum()
     (tensor(100), tensor(500))
     """
-    labelled = np.flatnonzero(data.y.numpy() >= 0)
+    labelled = np.flatnonzero(_labels(data) >= 0)
     _check_sizes(len(labelled), train_labels, observed_labels, test_nodes, val_nodes)
     nodes = np.random.default_rng(seed).permutation(labelled)
     shown = train_labels + observed_labels
@@ -179,6 +179,8 @@ def graphs(
     >>> [int(torch.cat(masks).sum()) for masks in (split.train_mask, split.observed_mask, split.test_mask)]
     [150, 50, 50]
     """
+    if isinstance(data, Data):
+        raise ValueError("data is one graph; expected a list of graphs: use connected() or random()")
     shares = {"train": train, "val": val, "train_labels": train_labels, "observed_labels": observed_labels}
     num_train = round(train * len(data))
     num_val = round((train + val) * len(data)) - num_train
@@ -197,7 +199,7 @@ def graphs(
     part = np.empty(len(data), np.int64)  # 0 train, 1 validation, 2 test
     part[order] = np.repeat([0, 1, 2], [num_train, num_val, len(data) - num_train - num_val])
     size = [len(graph.y) for graph in data]
-    labelled = np.concatenate([graph.y.numpy() for graph in data]) >= 0
+    labelled = np.concatenate([graph.y.cpu().numpy() for graph in data]) >= 0
     part_of_node = np.repeat(part, size)
 
     def draw(number: int, share: float) -> tuple[list[Tensor], list[Tensor]]:
@@ -299,6 +301,14 @@ def paper(
     return connected(data, labels, observed, *_JUDGED.get(name, (1000, 500)), seed=trial)
 
 
+def _labels(data: Data) -> NDArray[np.int64]:
+    if not isinstance(data, Data):
+        raise ValueError(
+            f"data is a {type(data).__name__}; expected one graph: use graphs() for a list of them"
+        )
+    return np.asarray(data.y.cpu(), np.int64)
+
+
 def _check_sizes(
     available: int, train_labels: int, observed_labels: int, test_nodes: int, val_nodes: int
 ) -> None:
@@ -324,7 +334,7 @@ def _words(values: dict[str, int] | dict[str, float]) -> str:
 
 def _adjacency(edge_index: Tensor, allowed: NDArray[np.bool_]) -> sp.csr_array:
     """The adjacency [N, N] of the subgraph that the allowed nodes induce, in both directions."""
-    row, col = edge_index.numpy()
+    row, col = edge_index.cpu().numpy()
     inside = allowed[row] & allowed[col]
     one_way = sp.coo_array(
         (np.ones(inside.sum(), np.int32), (row[inside], col[inside])), shape=(len(allowed), len(allowed))

@@ -166,7 +166,7 @@ def test_ages_must_be_known(data):
 def test_without_h5py_the_error_says_what_to_install(data, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     monkeypatch.setenv("CLGNN_CACHE", str(tmp_path))
-    with pytest.raises(ImportError, match=r"pip install 'clgnn\[datasets\]'"):
+    with pytest.raises(DatasetError, match=r"pip install 'clgnn\[datasets\]'"):
         load("friendster", data)
 
 

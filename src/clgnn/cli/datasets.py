@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from clgnn.datasets import CATALOGUE, Entry, data_folder, find, get, is_here, load, statistics
+from clgnn.datasets import CATALOGUE, data_folder, find, get, is_here, load, statistics
 
 _BAR = 40  # the width of the largest class
 
@@ -84,16 +84,11 @@ def _list(root: Path | None) -> None:
     for entry in CATALOGUE.values():
         numbers = (entry.graphs, entry.nodes, entry.edges, entry.features, entry.classes)
         counts = ("?" if number is None else f"{number:,}" for number in numbers)
-        table.add_row(entry.name, *counts, _where(entry, root))
+        here = "[green]yes[/]" if is_here(entry.name, root) else "[yellow]no[/]"
+        table.add_row(entry.name, *counts, here)
     console = Console()
     console.print(table)
     console.print(f"\nfolder: {escape(str(data_folder(root)))}", soft_wrap=True, highlight=False)
-
-
-def _where(entry: Entry, root: Path | None) -> str:
-    if not entry.files:
-        return "embedded"
-    return "[green]yes[/]" if is_here(entry.name, root) else "[yellow]no[/]"
 
 
 def _balance(classes: tuple[int, ...], block: str) -> Table:

@@ -28,7 +28,7 @@ def parse(files: Mapping[str, Path]) -> dict[str, Tensor]:
     try:
         import h5py
     except ImportError as error:
-        raise ImportError(
+        raise DatasetError(
             "Friendster is an HDF5 file, which needs h5py: pip install 'clgnn[datasets]'"
         ) from error
     (path,) = files.values()

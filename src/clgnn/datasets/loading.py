@@ -45,7 +45,7 @@ def load(
     Examples
     --------
     >>> load("digits", neighbours=3)
-    Data(x=[1797, 64], edge_index=[2, ...], y=[1797])
+    Data(x=[1797, 32], edge_index=[2, ...], y=[1797])
     """
     entry = find(name)
     known = [

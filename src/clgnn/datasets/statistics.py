@@ -48,7 +48,7 @@ def statistics(data: Data | Sequence[Data]) -> Statistics:
     >>> from clgnn.datasets import digits
     >>> numbers = statistics(digits())
     >>> numbers.nodes, numbers.edges, round(numbers.homophily, 2)
-    (1797, 6308, 0.97)
+    (1797, 6227, 0.87)
     """
     many = [data] if isinstance(data, Data) else list(data)
     sizes = [graph.num_nodes for graph in many]
