@@ -34,7 +34,7 @@ Nodes: TypeAlias = Tensor | list[Tensor]
 
 _OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "rmsprop": torch.optim.RMSprop}
 
-_CHOICES = {
+CHOICES = {
     "labels": ("sampled", "soft", "uniform", "observed"),
     "test_labels": ("none", "partial"),
     "inference_masks": ("sampled", "all"),
@@ -423,7 +423,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
 
     def _check_parameters(self) -> None:
-        for name, choices in _CHOICES.items():
+        for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(choices)}")
         for name, (expected, holds) in _RANGES.items():

@@ -83,7 +83,10 @@ def as_graph(data: Graphs, device: torch.device | str = "cpu", num_features: int
     graphs = as_list(data)
     for i, graph in enumerate(graphs):
         name = "the graph" if len(graphs) == 1 else f"graph {i}"
-        _check(graph, name, num_features or graphs[0].x.size(1))
+        _check(graph, name)
+        expected = num_features or graphs[0].x.size(1)
+        if graph.x.size(1) != expected:
+            raise ValueError(f"{name} has {graph.x.size(1)} feature columns; expected {expected}")
     x = [graph.x.to(device=device, dtype=torch.float32) for graph in graphs]
     sizes = tuple(len(part) for part in x)
     weights = [getattr(graph, "edge_weight", None) for graph in graphs]
@@ -109,7 +112,7 @@ def _coo(x: Tensor) -> Tensor:
     return x.to_sparse() if x.layout == torch.strided else x.to_sparse_coo()
 
 
-def _check(graph: Data, name: str, num_features: int) -> None:
+def _check(graph: Data, name: str) -> None:
     x, edge_index, weight = graph.x, graph.edge_index, getattr(graph, "edge_weight", None)
     if not isinstance(x, Tensor) or x.dim() != 2:
         came = "no x" if x is None else f"x of shape {tuple(getattr(x, 'shape', ()))}"
@@ -119,8 +122,6 @@ def _check(graph: Data, name: str, num_features: int) -> None:
         )
     if x.size(0) == 0:
         raise ValueError(f"{name} is empty: it has no nodes; expected one at least")
-    if x.size(1) != num_features:
-        raise ValueError(f"{name} has {x.size(1)} feature columns; expected {num_features}")
     stored = x if x.layout == torch.strided else x.coalesce().values() if x.is_sparse else x.values()
     if not torch.isfinite(stored).all():
         bad = int((~torch.isfinite(stored)).sum())
@@ -155,6 +156,8 @@ def as_mask(mask: Mask, data: Graphs, name: str) -> Tensor:
 
 def _one_mask(mask: Mask, num_nodes: int, name: str) -> Tensor:
     tensor = torch.as_tensor(mask).cpu()
+    if tensor.numel() == 0 and tensor.dtype != torch.bool:
+        tensor = tensor.long()  # an empty list of indices
     if tensor.dtype == torch.bool:
         if tensor.shape != (num_nodes,):
             raise ValueError(

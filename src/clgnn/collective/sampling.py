@@ -99,7 +99,7 @@ class Categorical:
     def draw(self, parameters: Tensor, points: Tensor) -> Tensor:
         edges = parameters.softmax(dim=1).cumsum(dim=1)
         edges = edges / edges[:, -1:]  # the last edge is 1 exactly, above every point
-        classes = torch.searchsorted(edges, points, right=True)
+        classes = torch.searchsorted(edges, points.contiguous(), right=True)
         return F.one_hot(classes, self.num_classes).float()
 
     def mean(self, parameters: Tensor) -> Tensor:

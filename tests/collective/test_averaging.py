@@ -1,0 +1,65 @@
+import pytest
+import torch
+from torch import nn
+from torch_geometric.nn import GATConv, GCNConv
+
+from clgnn.collective.averaging import average, each_sample
+from clgnn.component import Component, build
+from clgnn.graph import as_graph
+
+
+class OnePyGLayer(nn.Module):
+    def __init__(self, in_channels, out_channels):
+        super().__init__()
+        self.conv = GCNConv(in_channels, out_channels)
+
+    def forward(self, x, edge_index, edge_weight=None):
+        return self.conv(x, edge_index, edge_weight).relu()
+
+
+def draws(n, k, c, seed=0):
+    classes = torch.randint(c, (n, k), generator=torch.Generator().manual_seed(seed))
+    return nn.functional.one_hot(classes, c).float()
+
+
+@pytest.mark.parametrize("gnn", ["gcn", "sage", "tk", "krylov", "gin", OnePyGLayer])
+def test_the_average_is_the_mean_of_the_samples(gnn, graph):
+    g = as_graph(graph)
+    torch.manual_seed(0)
+    component = build(gnn, g.x, g.edge_index, 3, 3, 8, None, 0.0).eval()
+    labels = draws(24, 7, 3)
+    samples = each_sample(component, g, labels)
+    assert samples.shape == (24, 7, 3)
+    assert torch.allclose(average(component, g, labels), samples.mean(1), atol=1e-5)
+
+
+def test_the_mean_is_taken_before_the_head(graph):
+    g = as_graph(graph)
+    component = Component(OnePyGLayer(8, 4), nn.Linear(4, 2))
+    labels = draws(24, 5, 3)
+    z = torch.stack([component.gnn(torch.cat([g.x, labels[:, k]], 1), g.edge_index) for k in range(5)]).mean(
+        0
+    )
+    assert torch.allclose(average(component, g, labels), component.head(z), atol=1e-6)
+
+
+def test_edge_weights_reach_the_gnn_that_takes_them(graph):
+    weighted = graph.clone()
+    weighted.edge_weight = torch.rand(graph.edge_index.size(1), generator=torch.Generator().manual_seed(0))
+    labels = draws(24, 2, 3)
+    for gnn, differs in ((OnePyGLayer, True), ("gcn", True), (lambda i, o: GATConv(i, o), False)):
+        g = as_graph(graph)
+        component = build(gnn, g.x, g.edge_index, 3, 3, 8, None, 0.0).eval()
+        same = torch.equal(average(component, g, labels), average(component, as_graph(weighted), labels))
+        assert same is not differs
+
+
+def test_sparse_features_give_what_dense_ones_give(graph):
+    sparse = graph.clone()
+    sparse.x = graph.x.to_sparse_csr()
+    labels = draws(24, 3, 3)
+    for gnn in ("gcn", OnePyGLayer):
+        g = as_graph(graph)
+        component = build(gnn, g.x, g.edge_index, 3, 3, 8, None, 0.0).eval()
+        out = average(component, g, labels), average(component, as_graph(sparse), labels)
+        assert torch.allclose(*out, atol=1e-6)

@@ -1,0 +1,156 @@
+import math
+
+import pytest
+import torch
+
+from clgnn.collective.averaging import average
+from clgnn.collective.learning import Schedule, Validation, gradient_step, learn
+from clgnn.collective.masking import draw_mask
+from clgnn.collective.sampling import Categorical, LabelInput
+from clgnn.component import build
+from clgnn.graph import as_graph, visible_labels
+
+SAMPLED = LabelInput(Categorical(3), "sampled", 4, "systematic")
+
+
+def adam(parameters):
+    return torch.optim.Adam(parameters, lr=0.01)
+
+
+def component(g, seed=0, dropout=0.5):
+    torch.manual_seed(seed)
+    return build("gcn", g.x, g.edge_index, 3, 3, 8, None, dropout)
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def weights(c):
+    return torch.cat([p.detach().flatten() for p in c.parameters()])
+
+
+def test_a_step_is_blind_to_shown_labels_as_targets(graph, train):
+    """Labels inside the mask are input; only the others are in the loss."""
+    g, y = as_graph(graph), visible_labels(graph, train)
+    shown = torch.arange(24) < 9  # of the ten training labels, one is the target
+    c = component(g, dropout=0.0)
+    loss = gradient_step(c, adam(c.parameters()), g, y, shown, None, SAMPLED, generator())
+    fresh = component(g, dropout=0.0)
+    out = average(fresh, g, SAMPLED(None, y, shown, generator()))
+    assert loss == pytest.approx(torch.nn.functional.cross_entropy(out[9:10], y[9:10]).item(), abs=1e-6)
+
+
+def test_a_target_is_never_input(graph, train):
+    """Changing the targets changes no bit of the input, whatever the mask and the step."""
+    y = visible_labels(graph, train)
+    predicted = torch.randn(24, 3, generator=generator(5))
+    for seed in range(20):
+        shown = draw_mask(train, 0.5, generator(seed))
+        changed = torch.where(train & ~shown, (y + 1) % 3, y)
+        a = SAMPLED(predicted, y, shown, generator(seed))
+        b = SAMPLED(predicted, changed, shown, generator(seed))
+        assert torch.equal(a, b)
+        assert not torch.equal(y, changed)
+
+
+def test_gradients_are_clipped(graph, train):
+    g, y = as_graph(graph), visible_labels(graph, train)
+    moved = {}
+    for limit in (1e-4, math.inf):
+        c = component(g, dropout=0.0)
+        before = weights(c)
+        sgd = torch.optim.SGD(c.parameters(), lr=1.0)
+        gradient_step(c, sgd, g, y, ~train & train, None, SAMPLED, generator(), limit)
+        moved[limit] = (weights(c) - before).norm().item()
+    assert moved[1e-4] == pytest.approx(1e-4, rel=1e-2)
+    assert moved[math.inf] > 1e-2
+
+
+def run(graph, train, score=None, finished=(), mask=None, epochs=6, patience=100, start=None, seed=0):
+    g, y = as_graph(graph), visible_labels(graph, train)
+    validation = None
+    if score is not None:
+        validation = Validation(y, torch.zeros_like(train), score)
+
+    def begin(before):
+        return build("gcn", g.x, g.edge_index, 3, 3, 8, None, 0.5)
+
+    schedule = Schedule(epochs, patience, adam, 1.0)
+    return list(learn(g, y, SAMPLED, 2, start or begin, schedule, mask, validation, seed, finished))
+
+
+def test_same_seed_same_bits_and_the_global_state_is_left_alone(graph, train):
+    torch.manual_seed(123)
+    expected = torch.rand(3)
+    torch.manual_seed(123)
+    first = run(graph, train)
+    assert torch.equal(torch.rand(3), expected)
+    again, other = run(graph, train), run(graph, train, seed=1)
+    for a, b, c in zip(first, again, other, strict=True):
+        assert torch.equal(weights(a.component), weights(b.component))
+        assert not torch.equal(weights(a.component), weights(c.component))
+        assert [e.loss for e in a.epochs] == [e.loss for e in b.epochs]
+
+
+def test_going_on_after_finished_iterations_equals_an_uninterrupted_run(graph, train):
+    whole = run(graph, train)
+    rest = run(graph, train, finished=[whole[0].component])
+    assert len(rest) == 2
+    for a, b in zip(whole[1:], rest, strict=True):
+        assert torch.equal(weights(a.component), weights(b.component))
+
+
+def test_the_best_epoch_is_kept(graph, train):
+    seen = []
+    values = iter([0.1, 0.9, 0.3, 0.9, 0.2, 0.1] * 3)
+
+    def score(outputs):
+        seen.append(outputs.clone())
+        return next(values), float(len(seen))  # a later epoch has a larger loss: it loses ties
+
+    g, y = as_graph(graph), visible_labels(graph, train)
+    first = run(graph, train, score)[0]
+    none = torch.zeros_like(train)
+    labels = SAMPLED(None, y, none, generator())
+    with torch.no_grad():
+        assert torch.equal(average(first.component, g, labels), seen[1])
+
+
+def test_patience_ends_an_iteration(graph, train):
+    values = iter([0.5] + [0.1] * 100)
+    iterations = run(graph, train, lambda outputs: (next(values), 0.0), epochs=50, patience=3)
+    assert len(iterations[0].epochs) == 4
+
+
+def test_a_mask_is_drawn_anew_for_each_step(graph, train):
+    drawn = []
+
+    def mask(random):
+        drawn.append(draw_mask(train, 0.5, random))
+        return drawn[-1]
+
+    run(graph, train, mask=mask, epochs=5)
+    assert len(drawn) == 15
+    assert len({tuple(m.tolist()) for m in drawn}) > 10
+
+
+def test_predictions_of_a_step_come_from_the_mask_of_the_step_in_evaluation_mode(graph, train, monkeypatch):
+    import clgnn.collective.learning as learning
+
+    masks, seen = [], []
+    real = learning.infer
+
+    def spy(components, g, y, given, label_input, random):
+        assert all(not c.training for c in components)
+        if components:
+            seen.append(given[0])
+        return real(components, g, y, given, label_input, random)
+
+    def mask(random):
+        masks.append(draw_mask(train, 0.5, random))
+        return masks[-1]
+
+    monkeypatch.setattr(learning, "infer", spy)
+    run(graph, train, mask=mask, epochs=3)
+    assert all(torch.equal(a, b) for a, b in zip(masks[3:], seen, strict=True))

@@ -1,0 +1,133 @@
+"""Our GNNs against their formulas, written the plain way."""
+
+import pytest
+import torch
+from torch_geometric.nn import GCNConv, GINConv, SAGEConv
+
+from clgnn.nn import GCN, GIN, SAGE, Krylov, Snowball
+
+ALL = [GCN, SAGE, Snowball, Krylov, GIN]
+
+
+def make(kind, in_channels=8, **options):
+    torch.manual_seed(0)
+    return kind(in_channels, 6, 4, **options).double().eval()
+
+
+def labels(n=24, k=5, c=3):
+    classes = torch.randint(c, (n, k), generator=torch.Generator().manual_seed(0))
+    return torch.nn.functional.one_hot(classes, c).double()
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_folded_samples_are_the_loop_over_samples(kind, depth, sparse, graph):
+    """Values and gradients; x dense or sparse."""
+    gnn, x, y = make(kind, num_layers=depth), graph.x.double(), labels()
+    loop = torch.stack([gnn(torch.cat([x, y[:, k]], 1), graph.edge_index) for k in range(5)]).mean(0)
+    expected = torch.autograd.grad(loop.pow(2).sum(), list(gnn.parameters()))
+    folded = gnn(x.to_sparse_csr() if sparse else x, graph.edge_index, labels=y)
+    gradients = torch.autograd.grad(folded.pow(2).sum(), list(gnn.parameters()))
+    assert torch.allclose(folded, loop, atol=1e-12)
+    for gradient, wanted in zip(gradients, expected, strict=True):
+        assert torch.allclose(gradient, wanted, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_permuting_the_nodes_permutes_the_output(kind, graph):
+    gnn, x, y = make(kind), graph.x.double(), labels()
+    order = torch.randperm(24, generator=torch.Generator().manual_seed(1))
+    place = torch.empty_like(order).index_copy_(0, order, torch.arange(24))
+    out = gnn(x, graph.edge_index, labels=y)
+    again = gnn(x[order], place[graph.edge_index], labels=y[order])
+    assert torch.allclose(again, out[order], atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_reset_parameters_gives_other_weights_and_dropout_acts_in_training_only(kind, graph):
+    gnn = make(kind).float()
+    x = torch.cat([graph.x, graph.x.new_zeros(24, 3)], 1)
+    before = gnn(x, graph.edge_index)
+    assert torch.equal(before, gnn(x, graph.edge_index))
+    assert not torch.equal(gnn.train()(x, graph.edge_index), gnn(x, graph.edge_index))
+    gnn.reset_parameters()
+    assert not torch.equal(before, gnn.eval()(x, graph.edge_index))
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_wrong_channels_are_said(kind, graph):
+    with pytest.raises(ValueError, match="in_channels=7"):
+        make(kind).float()(graph.x, graph.edge_index, labels=labels(c=2).float())
+
+
+def test_gcn_is_that_of_pyg(graph):
+    gnn = make(GCN, 5, normalization="sym")
+    first, last = (GCNConv(i, o).double() for i, o in ((5, 6), (6, 4)))
+    for conv, layer in zip((first, last), gnn.layers, strict=True):
+        conv.lin.weight, conv.bias = layer.weight, layer.bias
+    x = graph.x.double()
+    expected = last(first(x, graph.edge_index).relu(), graph.edge_index)
+    assert torch.allclose(gnn(x, graph.edge_index), expected, atol=1e-6)
+
+
+def test_sage_is_that_of_pyg(graph):
+    gnn = make(SAGE, 5)
+    convs = [SAGEConv(i, o).double() for i, o in ((5, 6), (6, 4))]
+    for conv, own, neighbors in zip(convs, gnn.own, gnn.neighbors, strict=True):
+        conv.lin_r.weight, conv.lin_l.bias, conv.lin_l.weight = own.weight, own.bias, neighbors.weight
+    x = graph.x.double()
+    expected = convs[1](convs[0](x, graph.edge_index).relu(), graph.edge_index)
+    assert torch.allclose(gnn(x, graph.edge_index), expected, atol=1e-12)
+
+
+def test_gin_is_that_of_pyg(graph):
+    gnn = make(GIN, 5)
+    gnn.eps.data = torch.tensor([0.3, -0.2]).double()
+    x = h = graph.x.double()
+    for i in range(2):
+        mlp = torch.nn.Sequential(gnn.enter[i], torch.nn.ReLU(), gnn.leave[i])
+        h = GINConv(mlp, eps=gnn.eps[i].item()).double()(h, graph.edge_index)
+        h = h.relu() if i == 0 else h
+    assert torch.allclose(gnn(x, graph.edge_index), h, atol=1e-6)
+
+
+def operator(graph):
+    a = torch.zeros(24, 24).double()
+    a[graph.edge_index[1], graph.edge_index[0]] = 1
+    a += torch.eye(24)
+    return a / a.sum(1, keepdim=True)
+
+
+def test_snowball_is_its_formula(graph):
+    gnn, a = make(Snowball, 5, num_layers=4), operator(graph)
+    hidden = [graph.x.double()]
+    for layer in gnn.layers[:-1]:
+        hidden.append(torch.tanh(a @ torch.cat(hidden, 1) @ layer.weight.t() + layer.bias))
+    expected = gnn.layers[-1](a @ torch.cat(hidden, 1))
+    assert torch.allclose(gnn(graph.x.double(), graph.edge_index), expected, atol=1e-12)
+
+
+def test_krylov_is_its_formula(graph):
+    gnn, a = make(Krylov, 5, num_layers=3, num_powers=3), operator(graph)
+    h = graph.x.double()
+    for layer in gnn.layers:
+        h = torch.tanh(layer(torch.cat([h, a @ h, a @ a @ h], 1)))
+    assert torch.allclose(gnn(graph.x.double(), graph.edge_index), gnn.last(h), atol=1e-12)
+
+
+def test_sage_draws_neighbours_in_training_only():
+    centre = torch.stack([torch.arange(1, 12), torch.zeros(11, dtype=torch.long)])
+    gnn, x = make(SAGE, 5, dropout=0.0), torch.rand(12, 5).double()
+    assert torch.equal(gnn(x, centre), gnn(x, centre))
+    gnn.train()
+    assert not torch.equal(gnn(x, centre)[0], gnn(x, centre)[0])
+    every = make(SAGE, 5, dropout=0.0, num_neighbors=0).train()
+    assert torch.equal(every(x, centre), every(x, centre))
+    assert torch.allclose(every(x, centre), make(SAGE, 5)(x, centre))
+
+
+def test_depth_is_checked():
+    for kind, layers in ((GCN, 1), (SAGE, 1), (Snowball, 0), (Krylov, 0), (GIN, 0)):
+        with pytest.raises(ValueError, match="at least"):
+            make(kind, num_layers=layers)

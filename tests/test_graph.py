@@ -1,0 +1,109 @@
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from clgnn.graph import as_graph, as_mask, known, visible_labels
+
+
+def data(**changes):
+    fields = {
+        "x": torch.ones(3, 2),
+        "edge_index": torch.tensor([[0, 1], [1, 2]]),
+        "y": torch.tensor([0, 1, -1]),
+    }
+    return Data(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"x": None}, "no x; expected node features"),
+        ({"x": torch.ones(3)}, r"x of shape \(3,\); expected node features"),
+        ({"x": torch.ones(0, 2), "edge_index": torch.empty(2, 0, dtype=torch.long)}, "is empty"),
+        ({"x": torch.tensor([[1.0], [torch.nan], [torch.inf]])}, "2 NaN or infinite values in x"),
+        ({"x": torch.tensor([[1.0], [torch.nan], [0.0]]).to_sparse_csr()}, "1 NaN or infinite values in x"),
+        ({"edge_index": torch.tensor([[0], [3]])}, r"edges to nodes 0\.\.3; expected 0\.\.2"),
+        ({"edge_index": torch.tensor([[-1], [0]])}, r"edges to nodes -1\.\.0; expected 0\.\.2"),
+        ({"edge_index": torch.ones(3, 2)}, "edge_index of shape"),
+        ({"edge_index": None}, "no edge_index"),
+        ({"edge_weight": torch.ones(3)}, r"edge_weight of shape \(3,\); expected \[2\]"),
+        ({"edge_weight": torch.tensor([1.0, -1.0])}, "negative, NaN or infinite edge weights"),
+    ],
+)
+def test_what_is_no_graph_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        as_graph(data(**changes))
+
+
+def test_the_number_of_features_is_checked():
+    with pytest.raises(ValueError, match="2 feature columns; expected 5"):
+        as_graph(data(), num_features=5)
+    with pytest.raises(ValueError, match="graph 1 has 4 feature columns; expected 2"):
+        as_graph([data(), data(x=torch.ones(3, 4))])
+    with pytest.raises(ValueError, match="the list of graphs is empty"):
+        as_graph([])
+    with pytest.raises(ValueError, match="a graph is a str"):
+        as_graph(["graph"])
+
+
+def test_graphs_are_joined_without_edges_in_between():
+    weighted = data(edge_weight=torch.tensor([0.5, 2.0]))
+    joined = as_graph([weighted, weighted])
+    assert joined.sizes == (3, 3)
+    assert joined.edge_index.tolist() == [[0, 1, 3, 4], [1, 2, 4, 5]]
+    assert joined.edge_weight.tolist() == [0.5, 2.0, 0.5, 2.0]
+    with pytest.raises(ValueError, match="some graphs have edge_weight and some do not"):
+        as_graph([weighted, data()])
+
+
+def test_sparse_features_stay_sparse():
+    sparse = data(x=torch.eye(3).to_sparse_coo())
+    assert as_graph(sparse).x.layout == torch.sparse_csr
+    joined = as_graph([sparse, sparse])
+    assert joined.x.layout == torch.sparse_csr
+    assert torch.equal(joined.dense_x, torch.cat([torch.eye(3)] * 2))
+
+
+def test_a_graph_has_no_labels():
+    assert not hasattr(as_graph(data()), "y")
+
+
+def test_labels_outside_of_the_mask_are_unknown():
+    mask = torch.tensor([False, True, True])
+    assert visible_labels(data(), mask).tolist() == [-1, 1, -1]
+    real = visible_labels(data(y=torch.tensor([0.5, 1.5, torch.nan])), mask)
+    assert known(real).tolist() == [False, True, False]
+    with pytest.raises(ValueError, match="no y; expected a label for each of 3 nodes"):
+        visible_labels(data(y=None), mask)
+    with pytest.raises(ValueError, match=r"y of shape \(2,\)"):
+        visible_labels(data(y=torch.tensor([0, 1])), mask)
+
+
+def test_masks_come_as_bools_as_indices_and_in_lists():
+    import numpy as np
+
+    for mask in (
+        torch.tensor([True, False, True]),
+        np.array([True, False, True]),
+        [0, 2],
+        torch.tensor([2, 0]),
+    ):
+        assert as_mask(mask, data(), "m").tolist() == [True, False, True]
+    assert as_mask([[0], [1, 2]], [data(), data()], "m").tolist() == [True, False, False, False, True, True]
+    assert as_mask([[], [1]], [data(), data()], "m").tolist() == [False] * 3 + [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        (torch.ones(2, dtype=torch.bool), "expected a bool for each of 3 nodes"),
+        (torch.tensor([0.5]), "expected a bool mask"),
+        ([3], "m has node 3"),
+        ([-1], "m has node -1"),
+    ],
+)
+def test_what_is_no_mask_is_refused(mask, message):
+    with pytest.raises(ValueError, match=message):
+        as_mask(mask, data(), "m")
+    with pytest.raises(ValueError, match="a mask for each of the 2 graphs"):
+        as_mask([[0]], [data(), data()], "m")
