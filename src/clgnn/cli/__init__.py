@@ -1,1 +1,34 @@
 """The command line; the only place that prints."""
+
+from __future__ import annotations
+
+import click
+
+from clgnn import __version__
+from clgnn.cli.datasets import datasets
+from clgnn.cli.fit import fit
+from clgnn.cli.options import Refused
+from clgnn.cli.predict import evaluate, predict
+from clgnn.cli.run import run
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True, "max_content_width": 100}
+
+
+class Commands(click.Group):
+    """Commands whose wrong input ends in one clear line and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except (ValueError, OSError) as error:
+            raise Refused(error) from error
+
+
+@click.group(cls=Commands, context_settings=CONTEXT)
+@click.version_option(__version__, prog_name="clgnn")
+def main() -> None:
+    """Collective learning: boosts any graph neural network on partially labelled graphs."""
+
+
+for command in (run, fit, predict, evaluate, datasets):
+    main.add_command(command)

@@ -1,0 +1,262 @@
+"""The commands on a user's own files, as a user would type them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from clgnn.cli import main
+
+QUICK = ["--epochs", "5", "--iterations", "1", "--samples", "2", "--hidden", "4", "--quiet"]
+
+
+def call(*arguments, code=0):
+    result = CliRunner().invoke(main, [str(a) for a in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def refused(*arguments):
+    """What an error says: one line, exit code 2."""
+    lines = call(*arguments, code=2).strip().splitlines()
+    assert lines[-1].startswith("Error: ")
+    return lines[-1]
+
+
+@pytest.fixture
+def files(tmp_path, new_graph):
+    graph = new_graph(num_nodes=60)
+    generator = np.random.default_rng(0)
+    names = np.array(["red", "green", "blue"])
+    nodes = pd.DataFrame(graph.x.numpy(), columns=[f"f{i}" for i in range(5)])
+    nodes.insert(0, "id", [f"n{i}" for i in range(60)])
+    nodes["shape"] = generator.choice(["round", "square"], 60)
+    nodes["truth"] = names[graph.y]
+    nodes["colour"] = nodes["truth"].where(np.arange(60) < 40)
+    nodes["part"] = np.where(np.arange(60) < 30, "train", np.where(np.arange(60) < 40, "val", "test"))
+    nodes["size"] = graph.x[:, 0].numpy() * 3 + 5
+    nodes.to_csv(tmp_path / "nodes.csv", index=False)
+    kept = graph.edge_index[:, graph.edge_index[0] < graph.edge_index[1]].numpy()
+    edges = pd.DataFrame({"source": [f"n{i}" for i in kept[0]], "target": [f"n{i}" for i in kept[1]]})
+    edges.to_csv(tmp_path / "edges.csv", index=False)
+    os.chdir(tmp_path)
+    return tmp_path
+
+
+TABLES = ["--nodes", "nodes.csv", "--edges", "edges.csv"]
+FIT = ["fit", *TABLES, "--label", "colour", "--ignore", "truth", "--ignore", "size", *QUICK]
+
+
+@pytest.fixture(autouse=True)
+def back():
+    here = os.getcwd()
+    yield
+    os.chdir(here)
+
+
+def test_fit_predict_evaluate(files):
+    assert "The model is in model" in call(*FIT, "--split", "part", "--out", "model")
+    assert "60 nodes predicted, 0 labels seen" in call(
+        "predict", "--model", "model", *TABLES, "--out", "p.csv"
+    )
+    table = pd.read_csv("p.csv")
+    probabilities = ["p(blue)", "p(green)", "p(red)"]
+    assert table.columns.tolist() == ["id", "colour", *probabilities, "uncertainty"]
+    assert np.allclose(table[probabilities].sum(axis=1), 1, atol=1e-5)
+    best = table[probabilities].idxmax(axis=1).str[2:-1]
+    assert best.tolist() == table["colour"].tolist()
+    assert table["id"].tolist() == [f"n{i}" for i in range(60)]
+    output = call("evaluate", "--model", "model", *TABLES, "--label", "truth", "--split", "part", "--json")
+    values = json.loads(output)
+    right = (table["colour"] == pd.read_csv("nodes.csv")["truth"])[40:].mean()
+    assert values["accuracy"] == pytest.approx(right)
+    assert values["judged"] == 20
+
+
+def test_partial_labels(files):
+    call(*FIT, "--test-labels", "partial", "--inference-masks", "all", "--out", "model")
+    arguments = ["predict", "--model", "model", *TABLES]
+    call(*arguments, "--out", "blind.csv")
+    assert (
+        json.loads(call(*arguments, "--label", "colour", "--out", "seen.csv", "--json"))["labels_seen"] == 40
+    )
+    blind, seen = pd.read_csv("blind.csv"), pd.read_csv("seen.csv")
+    assert not np.allclose(blind["p(red)"], seen["p(red)"])
+    output = call("evaluate", "--model", "model", *TABLES, "--label", "truth", "--split", "part", "--json")
+    assert json.loads(output)["labels_seen"] == 30
+
+
+def test_regression(files):
+    ignored = ["--ignore", "truth", "--ignore", "colour", "--ignore", "part"]
+    call("fit", *TABLES, "--label", "size", *ignored, *QUICK, "--out", "model")
+    call("predict", "--model", "model", *TABLES, "--out", "p.parquet")
+    assert pd.read_parquet("p.parquet").columns.tolist() == ["id", "size", "std", "uncertainty"]
+    assert "rmse" in call("evaluate", "--model", "model", *TABLES, "--label", "size")
+
+
+def test_another_file_with_other_ids_and_new_categories(files):
+    call(*FIT, "--ignore", "part", "--out", "model")
+    nodes = pd.read_csv("nodes.csv")[["shape", "f4", "f3", "f2", "f1", "f0"]][:7]
+    nodes["shape"] = "oval"
+    nodes["id"] = range(7)
+    nodes.to_parquet("other.parquet")
+    pd.DataFrame({"source": [0, 1], "target": [1, 6]}).to_parquet("links.parquet")
+    call(
+        "predict",
+        "--model",
+        "model",
+        "--nodes",
+        "other.parquet",
+        "--edges",
+        "links.parquet",
+        "--out",
+        "o.csv",
+    )
+    assert len(pd.read_csv("o.csv")) == 7
+
+
+def test_a_gnn_of_ones_own(files):
+    (files / "mygnn.py").write_text(
+        textwrap.dedent("""
+        from torch_geometric.nn import GATConv
+        def make(in_channels, out_channels):
+            return GATConv(in_channels, out_channels)
+        """)
+    )
+    call(*FIT, "--gnn", "mygnn:make", "--out", "model")
+    message = refused("predict", "--model", "model", *TABLES, "--out", "p.csv")
+    assert "GNN of your own; name it again with --gnn module:attr" in message
+    call("predict", "--model", "model", *TABLES, "--out", "p.csv", "--gnn", "mygnn:make")
+    assert "could not be imported" in refused(*FIT, "--gnn", "mygnn:missing", "--out", "other")
+
+
+def test_the_report_of_a_fit(files):
+    summary = json.loads(call(*FIT, "--split", "part", "--out", "model", "--json"))
+    assert summary["labels"] == {"train": 30, "validation": 10}
+    assert len(summary["best"]) == 2
+    summary = json.loads(call(*FIT, "--ignore", "part", "--val-share", "0", "--out", "m2", "--json"))
+    assert summary["labels"] == {"train": 40, "validation": 0}
+    assert summary["best"] == [None, None]
+
+
+def test_bad_input_gets_one_clear_line_and_nothing_is_written(files):
+    def fit(*changes, **replaced):
+        arguments = [*FIT, "--split", "part", "--out", "m", *changes]
+        for option, value in replaced.items():
+            arguments[arguments.index(f"--{option}") + 1] = value
+        return refused(*arguments)
+
+    before = sorted(os.listdir())
+    assert "none.csv is not there" in fit(nodes="none.csv")
+    assert "no column 'flavour'; it has id, f0" in fit(label="flavour")
+    assert "no column 'who'" in fit("--id", "who")
+    assert "expected one of gcn" in fit("--gnn", "gcm")
+    assert "num_samples is 0; expected an integer, 1 or more" in fit("--samples", "0")
+    assert "num_iterations is -1" in fit("--iterations", "-1")
+    assert "the split column 'shape' has 'round'" in fit(split="shape")
+    nodes = pd.read_csv("nodes.csv")
+    wrong = {
+        "blank.csv": (nodes.assign(colour=None), "no node has a label"),
+        "one.csv": (nodes.assign(colour="red"), "expected two classes at least"),
+        "double.csv": (pd.concat([nodes, nodes[:1]]), "stands in more than one row"),
+        "infinite.csv": (nodes.assign(f0=np.inf), "column 'f0' is infinite in row 1"),
+        "empty.csv": (nodes[:0], "the nodes table is empty"),
+    }
+    for name, (table, message) in wrong.items():
+        table.to_csv(name, index=False)
+        assert message in fit(nodes=name)
+        os.remove(name)
+    pd.DataFrame({"source": ["n1"], "target": ["n99"]}).to_csv("far.csv", index=False)
+    assert "'n99', which is no id of the nodes table" in fit(edges="far.csv")
+    os.remove("far.csv")
+    assert sorted(os.listdir()) == before
+
+
+def test_models_and_outputs_are_not_overwritten(files):
+    call(*FIT, "--ignore", "part", "--out", "model")
+    assert "model exists; choose another --out, or --force" in refused(
+        *FIT, "--ignore", "part", "--out", "model"
+    )
+    call(*FIT, "--ignore", "part", "--out", "model", "--force")
+    predict = ["predict", "--model", "model", *TABLES, "--out", "p.csv"]
+    call(*predict)
+    (files / "p.csv").write_text("mine")
+    assert "p.csv exists" in refused(*predict)
+    assert (files / "p.csv").read_text() == "mine"
+    call(*predict, "--force")
+    assert "ends in .txt; expected .csv" in refused(*predict[:-1], "p.txt")
+    assert "test_labels='none'" in refused(*predict[:-1], "q.csv", "--label", "colour")
+    assert "is not a model" in refused("predict", "--model", "nodes.csv", *TABLES, "--out", "q.csv")
+    (files / "model" / "model.json").write_text("{")
+    assert "is damaged" in refused("predict", "--model", "model", *TABLES, "--out", "q.csv")
+
+
+def test_a_graph_without_edges_works(files):
+    pd.DataFrame({"source": [], "target": []}).to_csv("edges.csv", index=False)
+    call(*FIT, "--ignore", "part", "--out", "model")
+    call("predict", "--model", "model", *TABLES, "--out", "p.csv")
+
+
+def start(*arguments):
+    command = "import sys; from clgnn.cli import main; sys.exit(main())"
+    return subprocess.Popen(
+        [sys.executable, "-c", command, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_resume_after_a_kill_equals_an_uninterrupted_run(how, files):
+    fit = [*FIT, "--ignore", "part", "--iterations", "3", "--epochs", "150", "--patience", "150"]
+    call(*fit, "--out", "whole")
+    process = start(*fit, "--out", "model")
+    marker = files / "model.partial" / "checkpoint.json"
+    deadline = time.time() + 120
+    while not marker.exists() and time.time() < deadline:
+        time.sleep(0.01)
+    process.send_signal(how)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert marker.exists()
+    assert not (files / "model").exists()
+    if how == signal.SIGINT:
+        assert b"--resume" in output
+    assert "--resume goes on with it" in refused(*fit, "--out", "model")
+    assert "other settings" in refused(*fit, "--out", "model", "--resume", "--lr", "0.5")
+    call(*fit, "--out", "model", "--resume")
+    assert not (files / "model.partial").exists()
+    for name in sorted(os.listdir("whole")):
+        if name.endswith(".safetensors"):
+            assert (files / "whole" / name).read_bytes() == (files / "model" / name).read_bytes()
+
+
+def test_run(tmp_path):
+    quick = ["--epochs", "3", "--iterations", "1", "--samples", "2", "--splits", "2"]
+    output = call("run", *quick, "--quiet")
+    for word in ("digits", "plain", "boosted", "gain", "s.e.", "seconds", "mean"):
+        assert word in output
+    result = json.loads(
+        call("run", "--dataset", "citations", *quick, "--test-labels", "partial", "--json", "--quiet")
+    )
+    assert len(result["splits"]) == 2
+    gains = [row["boosted"] - row["plain"] for row in result["splits"]]
+    assert result["mean"]["gain"] == pytest.approx(np.mean(gains))
+    assert result["gain_se"] == pytest.approx(np.std(gains, ddof=1) / np.sqrt(2))
+    assert "no dataset" in refused("run", "--dataset", "nowhere", "--quiet").lower()
+
+
+def test_help_of_every_command():
+    for command in ([], ["run"], ["fit"], ["predict"], ["evaluate"], ["datasets"]):
+        assert "Usage:" in call(*command, "--help")
+    assert "clgnn, version" in call("--version")
