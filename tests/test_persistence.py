@@ -151,10 +151,11 @@ def test_a_checkpoint_of_another_fit_is_refused(graph, train, val, tmp_path):
     for changed in (quick(seed=1), quick(num_samples=4)):
         with pytest.raises(ValueError, match="holds an interrupted fit with other settings"):
             changed.fit(graph, train, val, checkpoint=tmp_path / "c")
-    other = graph.clone()
-    other.x = graph.x + 1
-    with pytest.raises(ValueError, match="another graph"):
-        quick().fit(other, train, val, checkpoint=tmp_path / "c")
+    for field, value in (("x", graph.x + 1), ("y", torch.where(val, (graph.y + 1) % 3, graph.y))):
+        other = graph.clone()
+        other[field] = value
+        with pytest.raises(ValueError, match="another graph or other labels"):
+            quick().fit(other, train, val, checkpoint=tmp_path / "c")
     (tmp_path / "c" / "checkpoint.json").write_text("[]")
     with pytest.raises(ValueError, match=r"checkpoint\.json is damaged"):
         quick().fit(graph, train, val, checkpoint=tmp_path / "c")

@@ -149,8 +149,12 @@ class Collective(BaseEstimator):  # type: ignore[misc]
         epochs: list[Epoch] = []
         key = ""
         if checkpoint is not None:
-            shown = () if validation is None else (validation.y, validation.shown)
-            inputs = (graph.x, graph.edge_index, graph.edge_weight, y, *shown)
+            others = {"val_mask": val_mask, "observed_mask": observed_mask}
+            seen = [
+                None if m is None else visible_labels(data, as_mask(m, data, n)) for n, m in others.items()
+            ]
+            given = None if masks is None else torch.as_tensor(masks)
+            inputs = (graph.x, graph.edge_index, graph.edge_weight, y, *seen, given)
             key = persistence.fingerprint(self.get_params(deep=False), inputs)
             finished, epochs = persistence.resume(checkpoint, key, partial(self._build, graph))
         self.components_: list[Component] = finished

@@ -38,6 +38,7 @@ class Component(nn.Module):
         parameters = inspect.signature(gnn.forward).parameters
         self.takes_labels = "labels" in parameters
         self.takes_edge_weight = "edge_weight" in parameters
+        self.at_once: bool | None = None  # whether one call does all samples; found out by the first
 
 
 def build(

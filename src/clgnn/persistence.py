@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from clgnn.collective.learning import Epoch
 from clgnn.component import Component
@@ -162,8 +162,8 @@ def fingerprint(parameters: dict[str, Any], tensors: Iterable[Tensor | None]) ->
 
 
 def _plain(value: Any) -> str:
-    """A value as text; modules and factories by their type, as their address differs from run to run."""
-    if value is None or isinstance(value, str | int | float | dict):
+    """A value as text; a factory by its name, as its address differs from run to run."""
+    if value is None or isinstance(value, str | int | float | dict | nn.Module):
         return repr(value)
     return str(getattr(value, "__qualname__", type(value).__qualname__))
 

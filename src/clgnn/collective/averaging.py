@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+import clgnn.collective.operations  # noqa: F401  (what LabelledFeatures can do)
+from clgnn.collective.features import LabelledFeatures, whole
 from clgnn.component import Component
 from clgnn.graph import Graph
 
@@ -16,6 +18,10 @@ def average(component: Component, graph: Graph, labels: Tensor) -> Tensor:
 
     .. math:: \bar Z_v = \frac{1}{K} \sum_{k=1}^K \mathrm{GNN}([X | Y_k], A; \Theta)_v
 
+    A GNN that takes ``labels`` gets all samples and averages them itself. Any other runs once on all of them
+    (:class:`~clgnn.collective.features.LabelledFeatures`), if that was seen to agree with the loop over the
+    samples when it first ran; else it runs K times.
+
     Args:
         component: the GNN and its head.
         graph: N nodes with features X.
@@ -24,17 +30,14 @@ def average(component: Component, graph: Graph, labels: Tensor) -> Tensor:
     Returns:
         ``[N, outputs]``, the parameters of each node's label distribution.
     """
-    options: dict[str, Any] = {}
-    if component.takes_edge_weight and graph.edge_weight is not None:
-        options["edge_weight"] = graph.edge_weight
+    options = _options(component, graph)
     if component.takes_labels:
         z = component.gnn(graph.x, graph.edge_index, labels=labels, **options)
     else:
-        total: Tensor | int = 0
-        for k in range(labels.size(1)):
-            x = torch.cat([graph.dense_x, labels[:, k]], dim=1)
-            total = total + component.gnn(x, graph.edge_index, **options)
-        z = total / labels.size(1)
+        if component.at_once is None:
+            component.at_once = _agrees(component.gnn, graph, labels[:, :2], options)
+        together = _at_once if component.at_once else _in_a_loop
+        z = together(component.gnn, graph, labels, options)
     out: Tensor = component.head(z)
     return out
 
@@ -43,3 +46,45 @@ def each_sample(component: Component, graph: Graph, labels: Tensor) -> Tensor:
     """The output of every single sample, ``[N, K, outputs]``; :func:`average` is its mean over K."""
     samples = labels.split(1, dim=1)
     return torch.stack([average(component, graph, sample) for sample in samples], dim=1)
+
+
+def _options(component: Component, graph: Graph) -> dict[str, Any]:
+    weighted = component.takes_edge_weight and graph.edge_weight is not None
+    return {"edge_weight": graph.edge_weight} if weighted else {}
+
+
+def _in_a_loop(gnn: nn.Module, graph: Graph, labels: Tensor, options: dict[str, Any]) -> Tensor:
+    """The mean over K calls: slow, and right by definition."""
+    inputs = (torch.cat([graph.dense_x, sample], dim=1) for sample in labels.unbind(dim=1))
+    return torch.stack([gnn(x, graph.edge_index, **options) for x in inputs]).mean(dim=0)
+
+
+def _at_once(gnn: nn.Module, graph: Graph, labels: Tensor, options: dict[str, Any]) -> Tensor:
+    """The mean over K samples of one call."""
+    z = gnn(LabelledFeatures(labels, graph.x), graph.edge_index, **options)
+    return whole(z).mean(dim=1)
+
+
+def _agrees(gnn: nn.Module, graph: Graph, labels: Tensor, options: dict[str, Any]) -> bool:
+    """Whether one call for all samples gives what the loop gives: values and gradients, dropout off."""
+    parameters = [parameter for parameter in gnn.parameters() if parameter.requires_grad]
+    training = gnn.training
+    results: list[list[Tensor]] = []
+    with torch.enable_grad(), torch.random.fork_rng():
+        gnn.eval()
+        try:
+            for run in (_in_a_loop, _at_once):
+                z = run(gnn, graph, labels, options)
+                results.append([z.detach()])
+                if parameters:
+                    gradients = torch.autograd.grad(z.square().sum(), parameters, allow_unused=True)
+                    results[-1] += [gradient for gradient in gradients if gradient is not None]
+        except Exception:  # whatever a module does that one call can't: the loop will do, or will say
+            return False
+        finally:
+            gnn.train(training)
+    loop, at_once = results
+    return len(loop) == len(at_once) and all(
+        torch.allclose(a, b, rtol=1e-3, atol=1e-4 * max(1.0, float(a.abs().max())))
+        for a, b in zip(loop, at_once, strict=True)
+    )

@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from clgnn.nn.dropout import dropout
 from clgnn.nn.labelled import linears, or_no_labels, propagated_linear
 from clgnn.nn.propagation import propagation
 
@@ -73,8 +73,8 @@ class GCN(nn.Module):
         a = propagation(edge_index, x.size(0), edge_weight, self.normalization, dtype=x.dtype)
         first, *hidden, last = linears(self.layers)
         h = propagated_linear(a, x, labels, first.weight) + first.bias  # [N, K, h]
-        h = F.dropout(torch.relu(h), self.dropout, self.training)
+        h = dropout(torch.relu(h), self.dropout, self.training)
         for layer in hidden:
-            h = F.dropout(torch.relu(a @ (h @ layer.weight.t()) + layer.bias), self.dropout, self.training)
+            h = dropout(torch.relu(a @ (h @ layer.weight.t()) + layer.bias), self.dropout, self.training)
         out: Tensor = last(a @ h.mean(dim=1))
         return out

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from clgnn.nn.dropout import dropout
 from clgnn.nn.labelled import linears, or_no_labels, propagated_linear, split_linear
 from clgnn.nn.propagation import propagation
 
@@ -67,7 +67,7 @@ class GIN(nn.Module):
         own = shared.unsqueeze(1) + labels @ wy.t()
         h = (1 + self.eps[0]) * own + propagated_linear(a, x, labels, enter[0].weight) + enter[0].bias
         for i in range(1, len(enter)):
-            h = F.dropout(torch.relu(leave[i - 1](torch.relu(h))), self.dropout, self.training)
+            h = dropout(torch.relu(leave[i - 1](torch.relu(h))), self.dropout, self.training)
             h = h @ enter[i].weight.t()
             h = (1 + self.eps[i]) * h + a @ h + enter[i].bias
         out: Tensor = leave[-1](torch.relu(h).mean(dim=1))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from clgnn.nn.dropout import dropout
 from clgnn.nn.labelled import linears, or_no_labels, split_linear
 from clgnn.nn.propagation import SparseMatrix, propagation
 
@@ -79,7 +79,7 @@ class Snowball(nn.Module):
         for layer, ax, wl in zip(layers[:-1], from_x, from_y, strict=False):
             weight = torch.cat([wl, layer.weight[:, self.in_channels :]], dim=1)
             h = torch.cat(gathered, dim=2) @ weight.t() + (ax + layer.bias).unsqueeze(1)
-            gathered.append(a @ F.dropout(torch.tanh(h), self.dropout, self.training))
+            gathered.append(a @ dropout(torch.tanh(h), self.dropout, self.training))
         last = layers[-1]
         mean = torch.cat(gathered, dim=2).mean(dim=1)
         out_weight = torch.cat([from_y[-1], last.weight[:, self.in_channels :]], dim=1)
@@ -159,8 +159,8 @@ class Krylov(nn.Module):
         h = (self._horner(a, shared.unflatten(1, (m, -1))) + first.bias).unsqueeze(1)
         h = torch.tanh(h + torch.cat(powers, dim=2) @ by_power.t())  # [N, K, h]
         for layer in rest:
-            h = F.dropout(h, self.dropout, self.training)
+            h = dropout(h, self.dropout, self.training)
             parts = h @ torch.cat(layer.weight.chunk(m, dim=1)).t()
             h = torch.tanh(self._horner(a, parts.unflatten(2, (m, -1))) + layer.bias)
-        out: Tensor = self.last(F.dropout(h, self.dropout, self.training).mean(dim=1))
+        out: Tensor = self.last(dropout(h, self.dropout, self.training).mean(dim=1))
         return out

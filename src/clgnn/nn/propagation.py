@@ -25,7 +25,7 @@ with warnings.catch_warnings():  # torch says once that CSR is in beta; that is 
     torch.sparse_coo_tensor(torch.empty(2, 0, dtype=torch.long), torch.empty(0), (1, 1)).coalesce()
 
 
-def _torch_csr(matrix: sp.csr_array, like: Tensor) -> Tensor:
+def torch_csr(matrix: sp.csr_array, like: Tensor) -> Tensor:
     return torch.sparse_csr_tensor(
         torch.from_numpy(matrix.indptr.astype(np.int64)),
         torch.from_numpy(matrix.indices.astype(np.int64)),
@@ -35,7 +35,7 @@ def _torch_csr(matrix: sp.csr_array, like: Tensor) -> Tensor:
     ).to(like.device)
 
 
-def _scipy_csr(matrix: Tensor) -> sp.csr_array:
+def scipy_csr(matrix: Tensor) -> sp.csr_array:
     parts = (matrix.values(), matrix.col_indices(), matrix.crow_indices())
     return sp.csr_array(tuple(part.cpu().numpy() for part in parts), shape=(matrix.size(0), matrix.size(1)))
 
@@ -77,7 +77,7 @@ class SparseMatrix:
 
     @cached_property
     def transposed(self) -> Tensor:
-        return _torch_csr(_scipy_csr(self.csr).T.tocsr(), like=self.csr)
+        return torch_csr(scipy_csr(self.csr).T.tocsr(), like=self.csr)
 
     @cached_property
     def degree(self) -> Tensor:
@@ -93,11 +93,11 @@ class SparseMatrix:
         return product.view(self.csr.size(0), *dense.shape[1:])
 
 
-# Derived operators live as long as the tensor that they were derived from.
 _operators: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 
-def _cached(tensor: Tensor) -> dict[Any, Any]:
+def cached(tensor: Tensor) -> dict[Any, Any]:
+    """What was derived from a tensor: kept while it lives, and until it is changed in place."""
     known: tuple[int, dict[Any, Any]] | None = _operators.get(tensor)
     if known is None or known[0] != tensor._version:  # new, or changed in place
         known = _operators[tensor] = (tensor._version, {})
@@ -132,7 +132,7 @@ def propagation(
     Returns:
         The operator ``[N, N]``; made once for an ``edge_index`` and kept while that tensor lives.
     """
-    made = _cached(edge_index)
+    made = cached(edge_index)
     key = (num_nodes, normalization, self_loops, dtype)
     if key in made and made[key][0] is edge_weight:
         operator: SparseMatrix = made[key][1]
@@ -151,7 +151,7 @@ def propagation(
             a = sp.csr_array(root @ a @ root)
     a.sort_indices()
     like = torch.empty(0, dtype=dtype, device=edge_index.device)
-    operator = SparseMatrix(_torch_csr(a, like))
+    operator = SparseMatrix(torch_csr(a, like))
     made[key] = (edge_weight, operator)
     return operator
 
@@ -196,7 +196,7 @@ def project(x: Tensor, weight: Tensor) -> Tensor:
     """``X Wᵀ`` for dense or sparse X ``[N, p]`` and W ``[h, p]``."""
     if x.layout == torch.strided:
         return x @ weight.t()
-    made = _cached(x)
+    made = cached(x)
     if "matrix" not in made:
         made["matrix"] = SparseMatrix(x if x.layout == torch.sparse_csr else x.to_sparse_csr())
     matrix: SparseMatrix = made["matrix"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from clgnn.nn.dropout import dropout
 from clgnn.nn.labelled import linears, or_no_labels, propagated_linear, split_linear
 from clgnn.nn.propagation import SparseMatrix, propagation, sample_neighbors
 
@@ -77,8 +77,8 @@ class SAGE(nn.Module):
         h = (shared + own[0].bias).unsqueeze(1) + labels @ wy.t()
         h = h + propagated_linear(self._mean(full), x, labels, neighbors[0].weight)  # [N, K, h]
         for layer, gather in zip(own[1:-1], neighbors[1:-1], strict=True):
-            h = F.dropout(torch.relu(h), self.dropout, self.training)
+            h = dropout(torch.relu(h), self.dropout, self.training)
             h = layer(h) + self._mean(full) @ gather(h)
-        h = F.dropout(torch.relu(h), self.dropout, self.training).mean(dim=1)
+        h = dropout(torch.relu(h), self.dropout, self.training).mean(dim=1)
         out: Tensor = own[-1](h) + neighbors[-1](self._mean(full) @ h)
         return out
