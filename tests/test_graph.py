@@ -56,12 +56,19 @@ def test_graphs_are_joined_without_edges_in_between():
         as_graph([weighted, data()])
 
 
-def test_sparse_features_stay_sparse():
-    sparse = data(x=torch.eye(3).to_sparse_coo())
-    assert as_graph(sparse).x.layout == torch.sparse_csr
-    joined = as_graph([sparse, sparse])
-    assert joined.x.layout == torch.sparse_csr
-    assert torch.equal(joined.dense_x, torch.cat([torch.eye(3)] * 2))
+def test_features_are_kept_in_the_layout_that_multiplies_faster():
+    thin, full = torch.eye(30), torch.ones(3, 2)
+    for x in (thin, thin.to_sparse_coo(), thin.to_sparse_csr()):
+        graph = data(x=x)
+        assert as_graph(graph).x.layout == torch.sparse_csr
+        assert torch.equal(as_graph(graph).dense_x, thin)
+        joined = as_graph([graph, graph]).x
+        assert joined.layout == torch.sparse_csr
+        assert torch.equal(joined.to_dense(), torch.cat([thin, thin]))
+        assert as_graph(graph).x is as_graph(graph).x  # so that what is derived from it is kept
+    for x in (full, full.to_sparse_coo(), full.to_sparse_csr()):
+        assert as_graph(data(x=x)).x.layout == torch.strided
+        assert torch.equal(as_graph([data(x=x)] * 2).x, torch.cat([full, full]))
 
 
 def test_a_graph_has_no_labels():

@@ -55,6 +55,7 @@ _RANGES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "max_epochs": ("an integer, 1 or more", lambda v: isinstance(v, int) and v >= 1),
     "patience": ("an integer, 1 or more", lambda v: isinstance(v, int) and v >= 1),
     "max_grad_norm": ("a number above 0", lambda v: v > 0),
+    "memory_budget": ("None or a number of GiB above 0", lambda v: v is None or v > 0),
     "seed": ("an integer, 0 or more", lambda v: isinstance(v, int) and v >= 0),
 }
 
@@ -83,6 +84,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
     max_grad_norm: float = 5.0
     carry_weights: bool = True
     metric: str | None = None
+    memory_budget: float | None = None
     device: str = "auto"
     seed: int = 0
 
@@ -335,6 +337,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
             self.num_layers,
             self.dropout,
         ).to(graph.x.device)
+        component.memory_budget = None if self.memory_budget is None else self.memory_budget * 2**30
         if graph.edge_weight is not None and not component.takes_edge_weight:
             name = type(component.gnn).__name__
             warnings.warn(f"{name} takes no edge_weight: the graph's are not used", stacklevel=4)

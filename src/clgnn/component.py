@@ -39,6 +39,8 @@ class Component(nn.Module):
         self.takes_labels = "labels" in parameters
         self.takes_edge_weight = "edge_weight" in parameters
         self.at_once: bool | None = None  # whether one call does all samples; found out by the first
+        self.memory_budget: float | None = None  # in bytes; None for a share of what is free
+        self.bytes_a_row: float | None = None  # that a node of a sample keeps; found out when it matters
 
 
 def build(

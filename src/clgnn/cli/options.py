@@ -64,6 +64,7 @@ _SETTINGS: list[tuple[str, str, Any, str]] = [
         click.Choice(sorted({*CLASSIFICATION, *REGRESSION})),
         "What chooses the best epoch.  [default: accuracy; rmse for regression]",
     ),
+    ("--memory-budget", "memory_budget", float, "GiB for the samples.  [default: half of what is free]"),
     ("--device", "device", str, "cpu, cuda, or auto."),
     ("--seed", "seed", int, "Of all randomness."),
 ]

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 import clgnn.collective.operations  # noqa: F401  (what LabelledFeatures can do)
 from clgnn.collective.features import LabelledFeatures, whole
+from clgnn.collective.memory import SHARE, bytes_a_sample, free_bytes
 from clgnn.component import Component
 from clgnn.graph import Graph
+
+ALWAYS_FITS = 1_000_000
+"""So many rows (nodes times samples) need no measurement."""
 
 
 def average(component: Component, graph: Graph, labels: Tensor) -> Tensor:
@@ -20,7 +27,8 @@ def average(component: Component, graph: Graph, labels: Tensor) -> Tensor:
 
     A GNN that takes ``labels`` gets all samples and averages them itself. Any other runs once on all of them
     (:class:`~clgnn.collective.features.LabelledFeatures`), if that was seen to agree with the loop over the
-    samples when it first ran; else it runs K times.
+    samples when it first ran; else it runs K times. Samples that do not fit into memory together run in
+    chunks, whose inner values are computed again in the backward pass.
 
     Args:
         component: the GNN and its head.
@@ -30,16 +38,43 @@ def average(component: Component, graph: Graph, labels: Tensor) -> Tensor:
     Returns:
         ``[N, outputs]``, the parameters of each node's label distribution.
     """
-    options = _options(component, graph)
-    if component.takes_labels:
-        z = component.gnn(graph.x, graph.edge_index, labels=labels, **options)
+    k = labels.size(1)
+    run = partial(_representation, component, graph)
+    size = _chunk(component, graph, labels, run)
+    if size >= k:
+        z = run(labels)
     else:
-        if component.at_once is None:
-            component.at_once = _agrees(component.gnn, graph, labels[:, :2], options)
-        together = _at_once if component.at_once else _in_a_loop
-        z = together(component.gnn, graph, labels, options)
+        chunks = labels.split(size, dim=1)
+        parts = [checkpoint(run, chunk, use_reentrant=False) * (chunk.size(1) / k) for chunk in chunks]
+        z = torch.stack(parts).sum(dim=0)
     out: Tensor = component.head(z)
     return out
+
+
+def _representation(component: Component, graph: Graph, labels: Tensor) -> Tensor:
+    """The mean of Z over the samples, ``[N, d]``."""
+    options = _options(component, graph)
+    if component.takes_labels:
+        z: Tensor = component.gnn(graph.x, graph.edge_index, labels=labels, **options)
+        return z
+    if component.at_once is None:
+        component.at_once = _agrees(component.gnn, graph, labels[:, :2], options)
+    together = _at_once if component.at_once else _in_a_loop
+    return together(component.gnn, graph, labels, options)
+
+
+def _chunk(component: Component, graph: Graph, labels: Tensor, run: Callable[[Tensor], Tensor]) -> int:
+    """How many samples run together."""
+    n, k = labels.shape[:2]
+    budget = component.memory_budget
+    if k == 1 or (budget is None and n * k < ALWAYS_FITS):
+        return k
+    if component.bytes_a_row is None:
+        component.bytes_a_row = bytes_a_sample(run, labels) / n
+    if budget is None:
+        budget = SHARE * free_bytes(graph.x.device)
+    fitting = budget / max(component.bytes_a_row * n, 1.0)
+    return k if fitting >= k else max(1, int(fitting))
 
 
 def each_sample(component: Component, graph: Graph, labels: Tensor) -> Tensor:
