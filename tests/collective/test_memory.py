@@ -19,7 +19,7 @@ def test_chunks_give_what_all_samples_together_give(gnn, graph):
     """Values and gradients; four of six samples fit into the budget at most."""
     g, y = as_graph(graph), labels()
     torch.manual_seed(0)
-    component = build(gnn, g.x, g.edge_index, 3, 3, 8, None, 0.0)
+    component = build(gnn, g.x, g.edge_index, 3, 3, 8, None, 0.0).eval()
     parameters = list(component.parameters())
     whole = average(component, g, y)
     expected = torch.autograd.grad(whole.square().sum(), parameters)
