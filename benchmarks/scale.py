@@ -1,0 +1,69 @@
+"""How a step grows with the graph, and what memory it takes. Each size runs in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import math
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+
+def measure(what: str, *arguments: Any) -> Any:
+    """Runs a function of this file in a fresh process."""
+    command = [sys.executable, "-m", "benchmarks.scale", what, json.dumps(arguments)]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return json.loads(out.splitlines()[-1])
+
+
+def peak_memory(num_samples: int) -> float:
+    """MiB that steps of our GCN on Friendster add to the process, at their peak; 0 samples: without CL."""
+    from benchmarks.steps import our_step
+    from clgnn import datasets
+    from clgnn.graph import as_graph
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    data = datasets.load("friendster")
+    graph = as_graph(data)
+    step = our_step("gcn", graph, data.y, num_samples)
+    for _ in range(3):
+        step()
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+
+
+def step_seconds(num_edges: int, num_samples: int = 10) -> float:
+    """The median time of a step of our GCN on a generated graph of so many directed edges."""
+    import torch
+
+    from benchmarks.steps import our_step
+    from clgnn.graph import Graph
+
+    generator = torch.Generator().manual_seed(0)
+    nodes = num_edges // 10
+    edge_index = torch.randint(nodes, (2, num_edges), generator=generator)
+    x = torch.rand(nodes, 16, generator=generator)
+    y = torch.randint(5, (nodes,), generator=generator)
+    step = our_step("gcn", Graph(x, edge_index, None, (nodes,)), y, num_samples)
+    step()
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def slope(seconds: dict[int, float]) -> float:
+    """Of log time over log edges."""
+    logs = [(math.log(edges), math.log(value)) for edges, value in seconds.items()]
+    return float(np.polyfit(*zip(*logs, strict=True), 1)[0])
+
+
+if __name__ == "__main__":
+    function = {"peak_memory": peak_memory, "step_seconds": step_seconds}[sys.argv[1]]
+    print(json.dumps(function(*json.loads(sys.argv[2]))))
