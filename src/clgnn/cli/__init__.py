@@ -10,6 +10,7 @@ from clgnn.cli.fit import fit
 from clgnn.cli.options import Refused
 from clgnn.cli.predict import evaluate, predict
 from clgnn.cli.run import run
+from clgnn.cli.theory import theory
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True, "max_content_width": 100}
 
@@ -30,5 +31,5 @@ def main() -> None:
     """Collective learning: boosts any graph neural network on partially labelled graphs."""
 
 
-for command in (run, fit, predict, evaluate, datasets):
+for command in (run, fit, predict, evaluate, datasets, theory):
     main.add_command(command)
