@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -33,6 +34,7 @@ LIMITS = [  # (what, its step, against, at most)
     ("GINConv with CL / GINConv", "GINConv CL", "GINConv", 2.5),
     ("TransformerConv with CL / TransformerConv", "TransformerConv CL", "TransformerConv", 3.5),
     ("GATConv with CL / GATConv", "GATConv CL", "GATConv", 5.0),
+    ("systematic draws / iid draws", "systematic draws", "iid draws", 2.0),
 ]
 
 
@@ -88,6 +90,11 @@ def steps(name: str, num_samples: int = 10) -> dict[str, Step]:
     for key, gnn in {"gcn": "gcn", "sage": _sage, "tk": "tk", "krylov": "krylov", "gin": "gin"}.items():
         made[key] = our_step(gnn, graph, y, 0)
         made[f"{key} CL"] = our_step(gnn, graph, y, num_samples)
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(len(data.y), classes, generator=generator)
+    for sampling in ("iid", "systematic"):
+        draw = LabelInput(Categorical(classes), "sampled", num_samples, sampling)  # type: ignore[arg-type]
+        made[f"{sampling} draws"] = partial(draw, logits, y, torch.zeros(len(y), dtype=torch.bool), generator)
     return made
 
 

@@ -202,6 +202,7 @@ def test_parameters_are_stored_cloned_and_shown(graph, train):
         ("weight_decay", -1),
         ("max_epochs", 0),
         ("patience", 0),
+        ("eval_every", 0),
         ("hidden_channels", 0),
         ("num_layers", 0),
         ("max_grad_norm", 0),

@@ -54,6 +54,7 @@ _RANGES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "weight_decay": ("a number, 0 or more", lambda v: v >= 0),
     "max_epochs": ("an integer, 1 or more", lambda v: isinstance(v, int) and v >= 1),
     "patience": ("an integer, 1 or more", lambda v: isinstance(v, int) and v >= 1),
+    "eval_every": ("an integer, 1 or more", lambda v: isinstance(v, int) and v >= 1),
     "max_grad_norm": ("a number above 0", lambda v: v > 0),
     "memory_budget": ("None or a number of GiB above 0", lambda v: v is None or v > 0),
     "seed": ("an integer, 0 or more", lambda v: isinstance(v, int) and v >= 0),
@@ -81,6 +82,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
     optimizer: Literal["adam", "adamw", "rmsprop"] = "adam"
     max_epochs: int = 500
     patience: int = 100
+    eval_every: int = 1
     max_grad_norm: float = 5.0
     carry_weights: bool = True
     metric: str | None = None
@@ -349,7 +351,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
 
     def _schedule(self) -> Schedule:
         optimizer = partial(_OPTIMIZERS[self.optimizer], lr=self.lr, weight_decay=self.weight_decay)
-        return Schedule(self.max_epochs, self.patience, optimizer, self.max_grad_norm)
+        return Schedule(self.max_epochs, self.patience, optimizer, self.max_grad_norm, self.eval_every)
 
     def _sees_labels(self) -> bool:
         return self.test_labels == "partial" and self.num_iterations > 0

@@ -44,12 +44,13 @@ class CollectiveClassifier(Collective):
         lr, weight_decay, optimizer: of the optimiser, ``"adam"``, ``"adamw"`` or ``"rmsprop"``.
         max_epochs: gradient steps an iteration, at most.
         patience: an iteration ends after so many epochs without a better validation metric.
+        eval_every: how often validation looks, in epochs; the others are faster without it.
         max_grad_norm: gradients are clipped to this norm.
         carry_weights: whether an iteration starts from the weights of the one before it, or anew.
         metric: what validation maximises: ``"accuracy"`` (the default), ``"balanced_accuracy"``,
             ``"macro_f1"``; or minimises: ``"log_loss"``, ``"brier"``, ``"calibration_error"``.
-        memory_budget: GiB that the samples may keep for a gradient step; samples beyond it run in chunks, with
-            the same result. None is half of what is free.
+        memory_budget: GiB that the samples may keep for a gradient step; those beyond run in chunks, with the
+            same result. None is half of what is free.
         device: ``"auto"`` takes a GPU if there is one.
         seed: the same seed gives the same model on the same machine.
         class_weight: None, ``"balanced"``, or a weight for each class, in the loss.

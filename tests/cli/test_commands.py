@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from clgnn import relational
 from clgnn.cli import main
 
 QUICK = ["--epochs", "5", "--iterations", "1", "--samples", "2", "--hidden", "4", "--quiet"]
@@ -254,6 +255,27 @@ def test_run(tmp_path):
     assert result["mean"]["gain"] == pytest.approx(np.mean(gains))
     assert result["gain_se"] == pytest.approx(np.std(gains, ddof=1) / np.sqrt(2))
     assert "no dataset" in refused("run", "--dataset", "nowhere", "--quiet").lower()
+
+
+@pytest.mark.parametrize("method", relational.METHODS)
+def test_every_rival_runs_on_tables_and_beside_the_boosted_gnn(method, files):
+    call(*FIT, "--split", "part", "--method", method, "--test-labels", "partial", "--out", "model")
+    call("predict", "--model", "model", *TABLES, "--label", "colour", "--out", "p.csv")
+    assert len(pd.read_csv("p.csv")) == 60
+    output = call("evaluate", "--model", "model", *TABLES, "--label", "truth", "--split", "part", "--json")
+    assert 0 <= json.loads(output)["accuracy"] <= 1
+
+
+def test_rivals_beside_the_boosted_gnn():
+    quick = ["--epochs", "3", "--iterations", "1", "--samples", "2", "--splits", "2", "--json", "--quiet"]
+    result = json.loads(call("run", *quick, "--method", "label_propagation", "--method", "random"))
+    assert {"plain", "boosted", "label_propagation", "random"} <= set(result["mean"])
+
+
+def test_rivals_are_for_classes(files):
+    ignored = ["--ignore", "truth", "--ignore", "colour", "--ignore", "part"]
+    message = refused("fit", *TABLES, "--label", "size", *ignored, "--method", "ica", "--out", "m")
+    assert "--method ica is for classes" in message
 
 
 def test_help_of_every_command():

@@ -123,6 +123,20 @@ def test_patience_ends_an_iteration(graph, train):
     assert len(iterations[0].epochs) == 4
 
 
+def test_validation_looks_every_so_often_and_at_the_last_epoch(graph, train):
+    g, y = as_graph(graph), visible_labels(graph, train)
+    looks = []
+
+    def score(outputs):
+        looks.append(1)
+        return float(len(looks)), 0.0
+
+    schedule = Schedule(7, 100, adam, 1.0, eval_every=3)
+    validation = Validation(y, torch.zeros_like(train), score)
+    (iteration,) = learn(g, y, SAMPLED, 0, lambda before: component(g), schedule, None, validation)
+    assert [math.isnan(e.metric) for e in iteration.epochs] == [True, True, False, True, True, False, False]
+
+
 def test_a_mask_is_drawn_anew_for_each_step(graph, train):
     drawn = []
 

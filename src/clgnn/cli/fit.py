@@ -14,7 +14,7 @@ from rich.table import Table
 from torch import Tensor
 from torch_geometric.data import Data
 
-from clgnn import persistence
+from clgnn import relational
 from clgnn.cli.options import Bars, console, errors, output_options, parameters, print_json, settings
 from clgnn.estimator import CollectiveClassifier, CollectiveRegressor
 from clgnn.graph import known
@@ -62,6 +62,8 @@ def hold_out(y: Tensor, share: float, seed: int) -> tuple[Tensor, Tensor]:
               help="Without --split: the share of the labels that choose the epoch.")  # fmt: skip
 @click.option("--task", default="auto", type=click.Choice(["auto", "classification", "regression"]),
               help="auto: numbers with fractions are for regression.")  # fmt: skip
+@click.option("--method", default="collective", type=click.Choice(["collective", *relational.METHODS]),
+              help="Collective learning, or one of its rivals.")  # fmt: skip
 @click.option("--source", default="source", help="Column with an edge's source id.")
 @click.option("--target", default="target", help="Column with an edge's target id.")
 @click.option("--weight", help="Column with an edge's weight.  [default: weight, if there is one]")
@@ -83,6 +85,7 @@ def fit(
     split: str | None,
     val_share: float,
     task: Any,
+    method: str,
     source: str,
     target: str,
     weight: str | None,
@@ -113,29 +116,21 @@ def fit(
     )  # fmt: skip
     data = schema.graph(node_table, edge_table, label)
     train, validation = _masks(data, node_table, split, val_share, given["seed"])
-    regression = schema.classes is None
-    model = (
-        CollectiveRegressor(**given)
-        if regression
-        else CollectiveClassifier(class_weight=class_weight, **given)
-    )
-    metric = model.metric or model._default_metric
+    model = _model(method, schema, {**given, "class_weight": class_weight})
+    metric = model.metric or ("rmse" if schema.classes is None else "accuracy")
     if force and not resume and interrupted.exists():
         shutil.rmtree(interrupted)
+    chosen = validation if bool(validation.any()) else None
+    resumable = {} if isinstance(model, relational.Relational) else {"checkpoint": interrupted}
+    iterations, epochs = getattr(model, "num_iterations", 0), getattr(model, "max_epochs", 1)
     try:
-        with Bars(quiet, metric) as bars:
-            model.fit(
-                data,
-                train,
-                validation if bool(validation.any()) else None,
-                checkpoint=interrupted,
-                on_epoch=bars.fit("fit", model.num_iterations, model.max_epochs),
-            )
+        with Bars(quiet, metric) as bars, bars.fit("fit", iterations, epochs) as on_epoch:
+            model.fit(data, train, chosen, on_epoch=on_epoch, **resumable)
     except KeyboardInterrupt:
         if interrupted.exists():
             errors.print("Interrupted. The same command with --resume goes on after the last iteration.")
         raise
-    persistence.save(model, out, force, extra={"table": schema.to_json()})
+    relational.save(model, out, force, extra={"table": schema.to_json()})
     shutil.rmtree(interrupted, ignore_errors=True)
     best = _best(model, metric)
     if as_json:
@@ -145,6 +140,14 @@ def fit(
         )
         return
     _show(out, data, int(train.sum()), int(validation.sum()), metric, best)
+
+
+def _model(method: str, schema: Schema, given: dict[str, Any]) -> Any:
+    if schema.classes is not None:
+        return CollectiveClassifier(**given) if method == "collective" else relational.make(method, **given)
+    if method != "collective":
+        raise ValueError(f"--method {method} is for classes, and {schema.label!r} holds numbers")
+    return CollectiveRegressor(**{name: value for name, value in given.items() if name != "class_weight"})
 
 
 def _check_output(out: Path, interrupted: Path, resume: bool, force: bool) -> None:
@@ -168,6 +171,8 @@ def _masks(
 
 def _best(model: Any, metric: str) -> list[float | None]:
     """The best validation metric of each iteration."""
+    if "iteration" not in model.history_:
+        return [None]
     groups = model.history_.groupby("iteration")[f"val_{metric}"]
     values = groups.min() if metric in LOWER_IS_BETTER else groups.max()
     return [None if np.isnan(value) else float(value) for value in values]

@@ -6,7 +6,8 @@ import importlib
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,6 +59,7 @@ _SETTINGS: list[tuple[str, str, Any, str]] = [
     ("--optimizer", "optimizer", click.Choice(CHOICES["optimizer"]), "The optimiser."),
     ("--epochs", "max_epochs", int, "Gradient steps an iteration, at most."),
     ("--patience", "patience", int, "Epochs without a better validation metric that end an iteration."),
+    ("--eval-every", "eval_every", int, "Epochs from one validation to the next."),
     (
         "--metric",
         "metric",
@@ -134,8 +136,9 @@ class Bars:
     def __exit__(self, *exception: object) -> None:
         self.progress.stop()
 
-    def fit(self, name: str, num_iterations: int, max_epochs: int) -> Callable[[Epoch], None]:
-        """A bar for one fit; what it returns is the ``on_epoch`` of the fit."""
+    @contextmanager
+    def fit(self, name: str, num_iterations: int, max_epochs: int) -> Iterator[Callable[[Epoch], None]]:
+        """A bar for one fit; what it gives is the ``on_epoch`` of the fit."""
         task = self.progress.add_task(name, total=max_epochs, detail="")
 
         def on_epoch(epoch: Epoch) -> None:
@@ -150,4 +153,6 @@ class Bars:
                 detail=detail,
             )
 
-        return on_epoch
+        yield on_epoch
+        epochs = self.progress.tasks[task].completed  # an iteration may end early
+        self.progress.update(task, total=epochs)

@@ -13,14 +13,14 @@ from rich.table import Table
 from torch import Tensor
 from torch_geometric.data import Data
 
-from clgnn import persistence
+from clgnn import persistence, relational
 from clgnn.cli.fit import split_parts
 from clgnn.cli.options import Command, console, gnn, output_options, print_json
 from clgnn.estimator import CollectiveClassifier, CollectiveRegressor
 from clgnn.graph import known
 from clgnn.tables import Schema, read_table
 
-Model = CollectiveClassifier | CollectiveRegressor
+Model = CollectiveRegressor | relational.Rival
 
 
 def model_options(command: Command) -> Command:
@@ -38,13 +38,13 @@ def open_model(path: str, gnn_name: str | None) -> tuple[Model, Schema]:
     if table is None:
         raise ValueError(f"{path} was not fitted from tables; expected a model that `clgnn fit` wrote")
     own = None if gnn_name is None else gnn(gnn_name)
-    if content["parameters"].get("gnn") is None and own is None:
+    if content["parameters"].get("gnn", "") is None and own is None:
         raise ValueError(f"{path} was fitted with a GNN of your own; name it again with --gnn module:attr")
-    kinds: list[type[Model]] = [CollectiveClassifier, CollectiveRegressor]
-    for kind in kinds:
+    schema = Schema.from_json(table)
+    for kind in (CollectiveClassifier, CollectiveRegressor):
         if content["kind"] == kind.__name__:
-            return kind.load(path, own), Schema.from_json(table)
-    raise ValueError(f"{path} is a {content['kind']}, which this version does not know")
+            return kind.load(path, own), schema
+    return relational.load(path, own), schema
 
 
 def read_graph(schema: Schema, nodes: str, edges: str, label: str | None) -> tuple[pd.DataFrame, Data]:
@@ -100,18 +100,19 @@ def predictions(
 ) -> pd.DataFrame:
     """A row a node, in the order of the nodes' table."""
     proba = estimator.predict_proba(data, observed)
-    uncertainty = estimator.uncertainty(data, observed)
     assert isinstance(proba, Tensor)
-    assert isinstance(uncertainty, Tensor)
     columns: dict[str, Any] = {schema.id: ids.to_numpy()}
     if schema.classes is None:
         columns |= {schema.label: proba[:, 0].numpy(), "std": proba[:, 1].numpy()}
     else:
-        assert isinstance(estimator, CollectiveClassifier)
+        assert not isinstance(estimator, CollectiveRegressor)
         names = [schema.classes[c] for c in estimator.classes_.tolist()]
         columns[schema.label] = np.array(names)[proba.argmax(dim=1).numpy()]
         columns |= {f"p({name})": proba[:, i].numpy() for i, name in enumerate(names)}
-    columns["uncertainty"] = uncertainty.numpy()
+    if not isinstance(estimator, relational.Relational):
+        uncertainty = estimator.uncertainty(data, observed)
+        assert isinstance(uncertainty, Tensor)
+        columns["uncertainty"] = uncertainty.numpy()
     return pd.DataFrame(columns)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
 import numpy as np
 from rich.table import Table
 
-from clgnn import datasets, splits
+from clgnn import datasets, relational, splits
 from clgnn.cli.options import Bars, console, output_options, parameters, print_json, settings
 from clgnn.estimator import CollectiveClassifier
 from clgnn.graph import Graphs
@@ -19,13 +21,16 @@ _TRAIN_LABELS = {"digits": 200, "citations": 85}  # of the two that the paper do
 
 @click.command()
 @click.option("--dataset", default="digits", help="A dataset; `clgnn datasets` lists them.")
-@click.option("--splits", "num_splits", default=3, type=click.IntRange(min=1), help="How many random splits.")
+@click.option("--splits", "num_splits", default=5, type=click.IntRange(min=1), help="How many random splits.")
+@click.option("--method", "methods", multiple=True, type=click.Choice(list(relational.METHODS)),
+              help="A rival to run beside them; may be repeated.")  # fmt: skip
 @click.option("--train-labels", type=click.IntRange(min=2), help="Training labels.  [default: the dataset's]")
 @settings
 @output_options
 def run(
     dataset: str,
     num_splits: int,
+    methods: tuple[str, ...],
     train_labels: int | None,
     quiet: bool,
     as_json: bool,
@@ -38,30 +43,30 @@ def run(
     """
     given = parameters(options)
     given["num_iterations"] = max(1, given["num_iterations"])
-    partial = given["test_labels"] == "partial"
+    sees_labels = given["test_labels"] == "partial"
     data = datasets.load(dataset)
     plain_epochs = given["max_epochs"] * (given["num_iterations"] + 1)
-    contenders = {
-        "plain": {**given, "num_iterations": 0, "max_epochs": plain_epochs},
-        "boosted": given,
+    contenders: dict[str, Callable[[int], Any]] = {
+        "plain": lambda seed: CollectiveClassifier(
+            **{**given, "num_iterations": 0, "max_epochs": plain_epochs, "seed": seed}
+        ),
+        "boosted": lambda seed: CollectiveClassifier(**{**given, "seed": seed}),
+        **{name: partial(_rival, name, given) for name in methods},
     }
     metric = given["metric"] or "accuracy"
     rows = []
     with Bars(quiet, metric) as bars:
         for trial in range(num_splits):
-            split = _split(dataset, data, train_labels, partial, trial)
+            split = _split(dataset, data, train_labels, sees_labels, trial)
             row: dict[str, Any] = {"split": trial}
-            for name, chosen in contenders.items():
-                model = CollectiveClassifier(**{**chosen, "seed": given["seed"] + trial})
+            for name, make in contenders.items():
+                model = make(given["seed"] + trial)
                 began = time.perf_counter()
-                model.fit(
-                    data,
-                    split.train_mask,
-                    split.val_mask,
-                    observed_mask=split.val_observed_mask if partial else None,
-                    on_epoch=bars.fit(f"split {trial} {name}", model.num_iterations, model.max_epochs),
-                )
-                observed = split.observed_mask if partial else None
+                iterations, epochs = getattr(model, "num_iterations", 0), getattr(model, "max_epochs", 1)
+                with bars.fit(f"split {trial} {name}", iterations, epochs) as on_epoch:
+                    shown = split.val_observed_mask if sees_labels else None
+                    model.fit(data, split.train_mask, split.val_mask, observed_mask=shown, on_epoch=on_epoch)
+                observed = split.observed_mask if sees_labels else None
                 row[name] = model.score(data, split.test_mask, observed)
                 row[f"{name}_seconds"] = time.perf_counter() - began
             row["gain"] = row["boosted"] - row["plain"]
@@ -72,20 +77,26 @@ def run(
     if as_json:
         print_json({"dataset": dataset, "metric": metric, "splits": rows, "mean": summary, "gain_se": error})
         return
-    _show(dataset, metric, _name(given["gnn"]), rows, summary, error)
+    _show(dataset, metric, _name(given["gnn"]), methods, rows, summary, error)
+
+
+def _rival(name: str, given: dict[str, Any], seed: int) -> relational.Rival:
+    return relational.make(name, **{**given, "seed": seed})
 
 
 def _name(gnn: Any) -> str:
     return gnn if isinstance(gnn, str) else getattr(gnn, "__name__", type(gnn).__name__)
 
 
-def _split(name: str, data: Graphs, train_labels: int | None, partial: bool, trial: int) -> splits.Split[Any]:
+def _split(
+    name: str, data: Graphs, train_labels: int | None, sees_labels: bool, trial: int
+) -> splits.Split[Any]:
     if name in _TRAIN_LABELS:
         labels = train_labels or _TRAIN_LABELS[name]
         return splits.connected(
-            data, labels, labels if partial else 0, test_nodes=500, val_nodes=300, seed=trial
+            data, labels, labels if sees_labels else 0, test_nodes=500, val_nodes=300, seed=trial
         )
-    percent = 50 if partial else 0
+    percent = 50 if sees_labels else 0
     return splits.paper(name, train_labels, test_label_percent=percent, trial=trial, data=data)
 
 
@@ -93,12 +104,13 @@ def _show(
     dataset: str,
     metric: str,
     gnn: str,
+    methods: tuple[str, ...],
     rows: list[dict[str, Any]],
     mean: dict[str, float],
     error: float | None,
 ) -> None:
     table = Table(title=f"{dataset}: {gnn} plain and boosted, test {metric.replace('_', ' ')} in %")
-    for name in ("split", "plain", "boosted", "gain", "s.e.", "seconds plain", "boosted"):
+    for name in ("split", "plain", "boosted", "gain", "s.e.", *methods, "seconds plain", "boosted"):
         table.add_column(name, justify="right")
 
     def percent(value: float, sign: str = "") -> str:
@@ -114,6 +126,7 @@ def _show(
             percent(row["boosted"]),
             percent(row["gain"], "+"),
             percent(error) if last and error is not None else "",
+            *(percent(row[name]) for name in methods),
             f"{row['plain_seconds']:.1f}",
             f"{row['boosted_seconds']:.1f}",
             style="bold" if last else None,

@@ -22,12 +22,16 @@ from clgnn.graph import Graph, known
 
 @dataclass(frozen=True)
 class Schedule:
-    """How an iteration is optimised: at most ``max_epochs`` gradient steps, the best of them kept."""
+    """How an iteration is optimised: at most ``max_epochs`` gradient steps, the best of them kept.
+
+    Every ``eval_every`` of them, and the last, is validated.
+    """
 
     max_epochs: int
     patience: int
     optimizer: Callable[[list[nn.Parameter]], torch.optim.Optimizer]
     max_grad_norm: float
+    eval_every: int = 1
 
 
 @dataclass(frozen=True)
@@ -206,7 +210,8 @@ def _iterate(
             component, optimizer, graph, y, shown, predicted, label_input, generator, schedule.max_grad_norm
         )
         metric = math.nan
-        if validation is not None:
+        due = (epoch + 1) % schedule.eval_every == 0 or epoch + 1 == schedule.max_epochs
+        if validation is not None and due:
             component.eval()
             with torch.no_grad():
                 metric, validation_loss = validation.score(average(component, graph, validation_labels))
@@ -216,7 +221,7 @@ def _iterate(
                 best_state = copy.deepcopy(component.state_dict())
         epochs.append(Epoch(t, epoch, loss, metric, time.perf_counter() - began))
         on_epoch(epochs[-1])
-        if validation is not None and epoch - best_epoch >= schedule.patience:
+        if best_state is not None and due and epoch - best_epoch >= schedule.patience:
             break
     if best_state is not None:
         component.load_state_dict(best_state)
