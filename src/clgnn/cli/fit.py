@@ -15,7 +15,16 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from clgnn import relational
-from clgnn.cli.options import Bars, console, errors, output_options, parameters, print_json, settings
+from clgnn.cli.options import (
+    Bars,
+    console,
+    errors,
+    output_options,
+    parameters,
+    print_json,
+    set_threads,
+    settings,
+)
 from clgnn.estimator import CollectiveClassifier, CollectiveRegressor
 from clgnn.graph import known
 from clgnn.metrics import LOWER_IS_BETTER
@@ -95,6 +104,7 @@ def fit(
     force: bool,
     quiet: bool,
     as_json: bool,
+    threads: int | None,
     **options: Any,
 ) -> None:
     """Fit a model to your own graph.
@@ -115,6 +125,7 @@ def fit(
         undirected=undirected, source=source, target=target, weight=weight,
     )  # fmt: skip
     data = schema.graph(node_table, edge_table, label)
+    set_threads(threads, data, given["num_samples"])
     train, validation = _masks(data, node_table, split, val_share, given["seed"])
     model = _model(method, schema, {**given, "class_weight": class_weight})
     metric = model.metric or ("rmse" if schema.classes is None else "accuracy")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -19,6 +20,7 @@ from clgnn.base import CHOICES
 from clgnn.collective.learning import Epoch
 from clgnn.component import GNN, NAMES
 from clgnn.estimator import CollectiveClassifier
+from clgnn.graph import Graphs, as_list
 from clgnn.metrics import CLASSIFICATION, REGRESSION
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -105,7 +107,16 @@ def gnn(name: str) -> GNN:
     return found
 
 
+def set_threads(threads: int | None, data: Graphs, num_samples: int) -> None:
+    """As many as asked for; or one for a small graph, whose threads would only wait for each other."""
+    rows = sum(graph.x.size(0) for graph in as_list(data)) * num_samples
+    if threads is not None or rows < 100_000:
+        torch.set_num_threads(threads or 1)
+
+
 def output_options(command: Command) -> Command:
+    text = "CPU threads.  [default: 1 for a small graph, else all]"
+    command = click.option("--threads", type=click.IntRange(min=1), help=text)(command)
     command = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(command)
     return click.option("--quiet", is_flag=True, help="Show no progress.")(command)
 

@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 
 from clgnn import persistence, relational
 from clgnn.cli.fit import split_parts
-from clgnn.cli.options import Command, console, gnn, output_options, print_json
+from clgnn.cli.options import Command, console, gnn, output_options, print_json, set_threads
 from clgnn.estimator import CollectiveClassifier, CollectiveRegressor
 from clgnn.graph import known
 from clgnn.tables import Schema, read_table
@@ -69,6 +69,7 @@ def predict(
     force: bool,
     quiet: bool,
     as_json: bool,
+    threads: int | None,
 ) -> None:
     """Predict the labels of a graph.
 
@@ -81,6 +82,7 @@ def predict(
         raise ValueError(f"{out} ends in {out.suffix or 'nothing'}; expected .csv, .parquet or .pq")
     estimator, schema = open_model(model, gnn_name)
     node_table, data = read_graph(schema, nodes, edges, label)
+    set_threads(threads, data, getattr(estimator, "num_samples", 1))
     observed = None if label is None else known(data.y)
     table = predictions(estimator, schema, node_table[schema.id], data, observed)
     with persistence.written(out) as temporary:
@@ -131,10 +133,12 @@ def evaluate(
     split: str | None,
     quiet: bool,
     as_json: bool,
+    threads: int | None,
 ) -> None:
     """Judge a model where the labels are known."""
     estimator, schema = open_model(model, gnn_name)
     node_table, data = read_graph(schema, nodes, edges, label)
+    set_threads(threads, data, getattr(estimator, "num_samples", 1))
     judged, observed = known(data.y), None
     if split is not None:
         parts = split_parts(node_table, split).to_numpy()

@@ -12,7 +12,7 @@ import numpy as np
 from rich.table import Table
 
 from clgnn import datasets, relational, splits
-from clgnn.cli.options import Bars, console, output_options, parameters, print_json, settings
+from clgnn.cli.options import Bars, console, output_options, parameters, print_json, set_threads, settings
 from clgnn.estimator import CollectiveClassifier
 from clgnn.graph import Graphs
 
@@ -34,6 +34,7 @@ def run(
     train_labels: int | None,
     quiet: bool,
     as_json: bool,
+    threads: int | None,
     **options: Any,
 ) -> None:
     """Train a GNN plain and boosted, and compare them.
@@ -45,6 +46,7 @@ def run(
     given["num_iterations"] = max(1, given["num_iterations"])
     sees_labels = given["test_labels"] == "partial"
     data = datasets.load(dataset)
+    set_threads(threads, data, given["num_samples"])
     plain_epochs = given["max_epochs"] * (given["num_iterations"] + 1)
     contenders: dict[str, Callable[[int], Any]] = {
         "plain": lambda seed: CollectiveClassifier(
