@@ -71,7 +71,7 @@ class CollectiveClassifier(Collective):
         >>> model = CollectiveClassifier(num_iterations=1, max_epochs=20)
         >>> model = model.fit(data, split.train_mask, split.val_mask)
         >>> model.predict_proba(data).shape
-        torch.Size([300, 6])
+        torch.Size([300, 5])
     """
 
     class_weight: Any = None
