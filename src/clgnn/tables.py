@@ -6,6 +6,7 @@ category at all; a blank label is unknown. Edges are ``source``, ``target`` and 
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
@@ -54,8 +55,13 @@ def _one_line(error: Exception) -> str:
 def column(table: pd.DataFrame, name: str, what: str, option: str) -> pd.Series[Any]:
     """A column of a table, or an error that says which there are."""
     if name not in table.columns:
-        there = ", ".join(map(str, table.columns))
-        raise ValueError(f"the {what} table has no column {name!r}; it has {there}: name one with {option}")
+        names = [str(name) for name in table.columns]
+        close = difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=1)
+        near = [n for n in names if n.lower() in close]
+        there = (
+            f"did you mean {near[0]!r}?" if near else ", ".join(names[:10]) + (", .." if names[10:] else "")
+        )
+        raise ValueError(f"the {what} table has no column {name!r} ({there}); name one with {option}")
     return table[name]
 
 

@@ -159,7 +159,8 @@ def test_bad_input_gets_one_clear_line_and_nothing_is_written(files):
 
     before = sorted(os.listdir())
     assert "none.csv is not there" in fit(nodes="none.csv")
-    assert "no column 'flavour'; it has id, f0" in fit(label="flavour")
+    assert "no column 'zebra' (id, f0" in fit(label="zebra")
+    assert "no column 'Colour' (did you mean 'colour'?)" in fit(label="Colour")
     assert "no column 'who'" in fit("--id", "who")
     assert "expected one of gcn" in fit("--gnn", "gcm")
     assert "num_samples is 0; expected an integer, 1 or more" in fit("--samples", "0")
@@ -196,7 +197,7 @@ def test_models_and_outputs_are_not_overwritten(files):
     assert (files / "p.csv").read_text() == "mine"
     call(*predict, "--force")
     assert "ends in .txt; expected .csv" in refused(*predict[:-1], "p.txt")
-    assert "test_labels='none'" in refused(*predict[:-1], "q.csv", "--label", "colour")
+    assert "fit it with --test-labels partial" in refused(*predict[:-1], "q.csv", "--label", "colour")
     assert "is not a model" in refused("predict", "--model", "nodes.csv", *TABLES, "--out", "q.csv")
     (files / "model" / "model.json").write_text("{")
     assert "is damaged" in refused("predict", "--model", "model", *TABLES, "--out", "q.csv")

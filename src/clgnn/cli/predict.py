@@ -83,6 +83,12 @@ def predict(
     estimator, schema = open_model(model, gnn_name)
     node_table, data = read_graph(schema, nodes, edges, label)
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
+    ours = isinstance(estimator, CollectiveRegressor) or type(estimator) is CollectiveClassifier
+    if label is not None and ours and estimator.test_labels == "none" and estimator.num_iterations > 0:
+        raise ValueError(
+            f"--label {label} shows labels, and {model} was fitted for graphs without: fit it with "
+            "--test-labels partial, or leave --label out"
+        )
     observed = None if label is None else known(data.y)
     table = predictions(estimator, schema, node_table[schema.id], data, observed)
     with persistence.written(out) as temporary:
