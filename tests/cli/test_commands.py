@@ -207,6 +207,7 @@ def test_a_graph_without_edges_works(files):
     pd.DataFrame({"source": [], "target": []}).to_csv("edges.csv", index=False)
     call(*FIT, "--ignore", "part", "--out", "model")
     call("predict", "--model", "model", *TABLES, "--out", "p.csv")
+    assert len(pd.read_csv("p.csv")) == 60
 
 
 def start(*arguments):

@@ -275,7 +275,7 @@ class Relational(BaseEstimator):  # type: ignore[misc]
 
     def _blank(self, name: str) -> nn.Module:
         """The module of that name, whose weights are yet to be read."""
-        raise NotImplementedError
+        raise ValueError(f"{type(self).__name__} has no module {name!r}")
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "history_"):
