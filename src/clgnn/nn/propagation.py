@@ -198,6 +198,8 @@ def project(x: Tensor, weight: Tensor) -> Tensor:
         return x @ weight.t()
     made = cached(x)
     if "matrix" not in made:
-        made["matrix"] = SparseMatrix(x if x.layout == torch.sparse_csr else x.to_sparse_csr())
+        made["matrix"] = SparseMatrix(
+            x.detach().to_sparse_csr()
+        )  # not x itself, which would then never be freed
     matrix: SparseMatrix = made["matrix"]
     return matrix @ weight.t()
