@@ -15,29 +15,27 @@ from clgnn.nn.propagation import SparseMatrix, propagation, sample_neighbors
 class SAGE(nn.Module):
     r"""GraphSAGE.
 
-        .. math::
-            h_v' = \mathrm{ReLU}\Big(W_1 h_v + W_2 \frac{1}{|S(v)|} \sum_{u \in S(v)} h_u + b\Big)
+    .. math::
+        h_v' = \mathrm{ReLU}\Big(W_1 h_v + W_2 \frac{1}{|S(v)|} \sum_{u \in S(v)} h_u + b\Big)
 
-        In training S(v) are ``num_neighbors`` neighbours, drawn anew for each layer of each step; in
-        evaluation all of them. The last layer is the same without the ReLU.
+    In training S(v) are ``num_neighbors`` neighbours, drawn anew for each layer of each step; in
+    evaluation all of them. The last layer is the same without the ReLU.
 
-        Args:
-            in_channels: columns of X, plus C when labels are given.
-            hidden_channels: h.
-            out_channels: columns of the output.
-            num_layers: at least 2.
-            dropout: after each hidden layer.
-            num_neighbors: how many neighbours are drawn, 5 in the paper; 0 for all.
+    Args:
+        in_channels: columns of X, plus C when labels are given.
+        hidden_channels: h.
+        out_channels: columns of the output.
+        num_layers: at least 2.
+        dropout: after each hidden layer.
+        num_neighbors: how many neighbours are drawn, 5 in the paper; 0 for all.
 
-        Shapes: as for :class:`clgnn.nn.GCN`.
+    Shapes: as for :class:`clgnn.nn.GCN`.
 
-        Example:
-            >>> from itertools import pairwise
-
-    import torch
-            >>> sage = SAGE(in_channels=3, hidden_channels=8, out_channels=2)
-            >>> sage(torch.rand(4, 3), torch.tensor([[0, 1, 2], [1, 2, 3]])).shape
-            torch.Size([4, 2])
+    Example:
+        >>> import torch
+        >>> sage = SAGE(in_channels=3, hidden_channels=8, out_channels=2)
+        >>> sage(torch.rand(4, 3), torch.tensor([[0, 1, 2], [1, 2, 3]])).shape
+        torch.Size([4, 2])
     """
 
     def __init__(
