@@ -388,11 +388,12 @@ class Collective(BaseEstimator):  # type: ignore[misc]
         shown = known(y) if self._sees_labels() else torch.zeros_like(judged)
         family = self.labelling_.family
 
+        truth = y_val[judged]
+
         def score(outputs: Tensor) -> tuple[float, float]:
-            outputs, truth = outputs[judged], y_val[judged]
             return measure(self.labelling_, metric, truth, outputs), family.loss(outputs, truth).item()
 
-        return Validation(y, shown, score, metric not in LOWER_IS_BETTER)
+        return Validation(y, shown, judged, score, metric not in LOWER_IS_BETTER)
 
     def _known_graph(self, data: Graphs) -> Graph:
         """A graph for a model that was fitted, which moves to the same device."""

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from clgnn.collective.averaging import average
-from clgnn.collective.learning import Schedule, Validation, gradient_step, learn
+from clgnn.collective.learning import Schedule, UnderMasks, Validation, gradient_step, learn
 from clgnn.collective.masking import draw_mask
 from clgnn.collective.sampling import Categorical, LabelInput
 from clgnn.component import build
@@ -71,7 +71,7 @@ def run(graph, train, score=None, finished=(), mask=None, epochs=6, patience=100
     g, y = as_graph(graph), visible_labels(graph, train)
     validation = None
     if score is not None:
-        validation = Validation(y, torch.zeros_like(train), score)
+        validation = Validation(y, torch.zeros_like(train), torch.ones_like(train), score)
 
     def begin(before):
         return build("gcn", g.x, g.edge_index, 3, 3, 8, None, 0.5)
@@ -132,12 +132,12 @@ def test_validation_looks_every_so_often_and_at_the_last_epoch(graph, train):
         return float(len(looks)), 0.0
 
     schedule = Schedule(7, 100, adam, 1.0, eval_every=3)
-    validation = Validation(y, torch.zeros_like(train), score)
+    validation = Validation(y, torch.zeros_like(train), ~train, score)
     (iteration,) = learn(g, y, SAMPLED, 0, lambda before: component(g), schedule, None, validation)
     assert [math.isnan(e.metric) for e in iteration.epochs] == [True, True, False, True, True, False, False]
 
 
-def test_a_mask_is_drawn_anew_for_each_step(graph, train):
+def test_each_step_of_an_iteration_has_a_mask_of_its_own(graph, train):
     drawn = []
 
     def mask(random):
@@ -145,26 +145,43 @@ def test_a_mask_is_drawn_anew_for_each_step(graph, train):
         return drawn[-1]
 
     run(graph, train, mask=mask, epochs=5)
-    assert len(drawn) == 15
-    assert len({tuple(m.tolist()) for m in drawn}) > 10
+    masks = [tuple(m.tolist()) for m in drawn]
+    assert len(set(masks[:5])) == 5
+    assert masks[:5] == masks[5:10] == masks[10:]  # so that predictions under them can be carried on
 
 
-def test_predictions_of_a_step_come_from_the_mask_of_the_step_in_evaluation_mode(graph, train, monkeypatch):
-    import clgnn.collective.learning as learning
+def half(train):
+    return lambda random: draw_mask(train, 0.5, random)
 
-    masks, seen = [], []
-    real = learning.infer
 
-    def spy(components, g, y, given, label_input, random):
-        assert all(not c.training for c in components)
-        if components:
-            seen.append(given[0])
-        return real(components, g, y, given, label_input, random)
+def test_predictions_of_a_step_come_from_its_mask_and_all_components_before(graph, train):
+    """What is carried on from one iteration to the next is the recursion from its start."""
+    g, y = as_graph(graph), visible_labels(graph, train)
+    components = [component(g, seed).eval() for seed in range(3)]
+    carried, afresh = (UnderMasks(g, y, SAMPLED, half(train), 7) for _ in range(2))
+    for t in range(3):
+        shown, predicted = carried(4, components[:t])
+    again, expected = afresh(4, components[:2])
+    assert torch.equal(shown, again)
+    assert torch.equal(predicted, expected)
+    other, _ = afresh(5, components[:2])
+    assert not torch.equal(shown, other)
+    for level in range(2):  # by hand
+        random = carried._generator(level + 1, 4)
+        by_hand = None if level == 0 else by_hand
+        with torch.no_grad():
+            by_hand = average(components[level], g, SAMPLED(by_hand, y, shown, random))
+    assert torch.equal(predicted, by_hand)
 
-    def mask(random):
-        masks.append(draw_mask(train, 0.5, random))
-        return masks[-1]
 
-    monkeypatch.setattr(learning, "infer", spy)
-    run(graph, train, mask=mask, epochs=3)
-    assert all(torch.equal(a, b) for a, b in zip(masks[3:], seen, strict=True))
+def test_without_memory_for_predictions_they_are_computed_again(graph, train, monkeypatch):
+    kept = run(graph, train, mask=half(train))
+    monkeypatch.setattr("clgnn.collective.learning.KEPT_BYTES", 0)
+    for a, b in zip(kept, run(graph, train, mask=half(train)), strict=True):
+        assert torch.equal(weights(a.component), weights(b.component))
+
+
+def test_going_on_equals_an_uninterrupted_run_with_masks_too(graph, train):
+    whole = run(graph, train, mask=half(train))
+    rest = run(graph, train, finished=[i.component for i in whole[:2]], mask=half(train))
+    assert torch.equal(weights(whole[2].component), weights(rest[0].component))

@@ -21,6 +21,7 @@ def infer(
     masks: Sequence[Tensor],
     label_input: LabelInput,
     generator: torch.Generator,
+    predicted: Tensor | None = None,
 ) -> Tensor | None:
     r"""Replays the recursion with what was learned.
 
@@ -35,12 +36,12 @@ def infer(
         masks: which of them are shown, J times a bool ``[N]``.
         label_input: how labels enter.
         generator: for the draws.
+        predicted: of the components before these, ``[N, outputs]``; None if there are none.
 
     Returns:
         The parameters of the label distributions ``[N, outputs]``; None if there are no components,
         which is where the recursion starts.
     """
-    predicted: Tensor | None = None
     for component in components:
         component.eval()
         outputs = [average(component, graph, label_input(predicted, y, mask, generator)) for mask in masks]

@@ -14,10 +14,15 @@ import torch
 from torch import Tensor, nn
 
 from clgnn.collective.averaging import average
+from clgnn.collective.field import receptive_field
 from clgnn.collective.inference import infer
 from clgnn.collective.sampling import LabelInput
 from clgnn.component import Component
 from clgnn.graph import Graph, known
+
+
+KEPT_BYTES = 2**30
+"""Predictions under masks are carried on in so much memory; what is more is computed again."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,15 @@ class Validation:
     Attributes:
         y: the labels that may be shown while validating, ``[N]``.
         shown: which of them are, bool ``[N]``.
-        score: of an output ``[N, outputs]``: the metric, and the loss that breaks ties. It alone knows the
-            validation labels: they never come near the input.
+        judged: the validation nodes, bool ``[N]``.
+        score: of their outputs ``[judged nodes, outputs]``: the metric, and the loss that breaks ties. It
+            alone knows the validation labels: they never come near the input.
         higher_is_better: what is good of the metric.
     """
 
     y: Tensor
     shown: Tensor
+    judged: Tensor
     score: Callable[[Tensor], tuple[float, float]]
     higher_is_better: bool = True
 
@@ -140,7 +147,7 @@ def learn(
         num_iterations: T.
         start: gives the component that iteration t starts from, given those before it.
         schedule: of each iteration.
-        mask: draws the mask M of a gradient step; None for M = 0 (test-unlabelled).
+        mask: draws the masks M of the gradient steps; None for M = 0 (test-unlabelled).
         validation: what chooses the best epoch; without it the last one is kept.
         seed: of all randomness.
         finished: Θ_0, .., Θ_{t-1} of an earlier run.
@@ -150,6 +157,7 @@ def learn(
         Iterations t, .., T.
     """
     components = list(finished)
+    under_masks = None if mask is None else UnderMasks(graph, y, label_input, mask, seed)
     for t in range(len(components), num_iterations + 1):
         step_seed, module_seed = (int(s) for s in np.random.SeedSequence([seed, t]).generate_state(2))
         generator = torch.Generator(graph.x.device).manual_seed(step_seed)
@@ -165,13 +173,54 @@ def learn(
                 y,
                 label_input,
                 schedule,
-                mask,
+                under_masks,
                 validation,
                 generator,
                 on_epoch,
             )
         components.append(iteration.component)
         yield iteration
+
+
+class UnderMasks:
+    """The mask M of an epoch, and Ŷ^(t-1) under that mask (equation 4).
+
+    Each epoch of an iteration has a mask of its own; the next iteration has the same ones, so that the
+    recursion under a mask goes on from where the last iteration left it: one pass a step, not t. What comes
+    out depends on the seed, the epoch and Θ_0, .., Θ_{t-1} alone, kept or not.
+
+    Args:
+        graph: the training graph.
+        y: its training labels ``[N]``.
+        label_input: how labels enter.
+        mask: draws a mask.
+        seed: of all randomness.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        y: Tensor,
+        label_input: LabelInput,
+        mask: Callable[[torch.Generator], Tensor],
+        seed: int,
+    ) -> None:
+        self.graph, self.y, self.label_input, self.mask, self.seed = graph, y, label_input, mask, seed
+        self.kept: dict[int, tuple[int, Tensor]] = {}  # epoch: how many components, what they predict
+
+    def _generator(self, *numbers: int) -> torch.Generator:
+        seed = np.random.SeedSequence([self.seed, *numbers]).generate_state(1)[0]
+        return torch.Generator(self.graph.x.device).manual_seed(int(seed))
+
+    def __call__(self, epoch: int, components: Sequence[Component]) -> tuple[Tensor, Tensor | None]:
+        shown = self.mask(self._generator(0, epoch))
+        level, predicted = self.kept.get(epoch, (0, None))
+        for number in range(level, len(components)):
+            one, generator = components[number : number + 1], self._generator(number + 1, epoch)
+            predicted = infer(one, self.graph, self.y, [shown], self.label_input, generator, predicted)
+        if predicted is not None and (len(self.kept) + 1) * predicted.nbytes <= KEPT_BYTES:
+            self.kept[epoch] = len(components), predicted
+        return shown, predicted
 
 
 def _iterate(
@@ -182,7 +231,7 @@ def _iterate(
     y: Tensor,
     label_input: LabelInput,
     schedule: Schedule,
-    mask: Callable[[torch.Generator], Tensor] | None,
+    under_masks: UnderMasks | None,
     validation: Validation | None,
     generator: torch.Generator,
     on_epoch: Callable[[Epoch], Any],
@@ -190,31 +239,44 @@ def _iterate(
     """Iteration t: from the weights of ``component`` to those of the best epoch."""
 
     def predict_before(y: Tensor, shown: Tensor) -> Tensor | None:
-        """Ŷ^(t-1) under a mask, in evaluation mode (equation 4)."""
+        """Ŷ^(t-1), in evaluation mode."""
         return infer(before, graph, y, [shown], label_input, generator)
 
-    none = torch.zeros_like(known(y))
-    predicted = predict_before(y, none) if mask is None else None
+    shown = torch.zeros_like(known(y))
+    predicted = predict_before(y, shown) if under_masks is None else None
+    part, nodes = receptive_field(component, graph, known(y), label_input.columns)
     if validation is not None:  # the same draws in every epoch, so that epochs can be compared
         seen = predict_before(validation.y, validation.shown)
-        validation_labels = label_input(seen, validation.y, validation.shown, generator)
+        judged_part, around = receptive_field(component, graph, validation.judged, label_input.columns)
+        judged = validation.judged[around]
+        validation_labels = label_input(
+            _rows(seen, around), validation.y[around], validation.shown[around], generator
+        )
     optimizer = schedule.optimizer(list(component.parameters()))
     epochs: list[Epoch] = []
     best, best_epoch, best_state = (-math.inf, -math.inf), 0, None
     began = time.perf_counter()
     for epoch in range(schedule.max_epochs):
-        shown = none if mask is None else mask(generator)
-        if mask is not None:
-            predicted = predict_before(y, shown)
+        if under_masks is not None:
+            shown, predicted = under_masks(epoch, before)
         loss = gradient_step(
-            component, optimizer, graph, y, shown, predicted, label_input, generator, schedule.max_grad_norm
+            component,
+            optimizer,
+            part,
+            y[nodes],
+            shown[nodes],
+            _rows(predicted, nodes),
+            label_input,
+            generator,
+            schedule.max_grad_norm,
         )
         metric = math.nan
         due = (epoch + 1) % schedule.eval_every == 0 or epoch + 1 == schedule.max_epochs
         if validation is not None and due:
             component.eval()
             with torch.no_grad():
-                metric, validation_loss = validation.score(average(component, graph, validation_labels))
+                outputs = average(component, judged_part, validation_labels)[judged]
+            metric, validation_loss = validation.score(outputs)
             rank = (metric if validation.higher_is_better else -metric, -validation_loss)
             if best_state is None or rank > best:
                 best, best_epoch = rank, epoch
@@ -226,3 +288,7 @@ def _iterate(
     if best_state is not None:
         component.load_state_dict(best_state)
     return Iteration(component.eval(), epochs)
+
+
+def _rows(predicted: Tensor | None, nodes: Tensor) -> Tensor | None:
+    return None if predicted is None else predicted[nodes]

@@ -59,6 +59,7 @@ class GCN(nn.Module):
         self.layers = nn.ModuleList(nn.Linear(i, o) for i, o in pairwise(widths))
         self.dropout = dropout
         self.normalization: Literal["row", "sym"] = normalization
+        self.hops = num_layers + (normalization == "sym")  # the neighbours' degrees take one more
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

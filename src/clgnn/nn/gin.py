@@ -51,6 +51,7 @@ class GIN(nn.Module):
         self.leave = nn.ModuleList(nn.Linear(hidden_channels, o) for o in outputs)
         self.eps = nn.Parameter(torch.zeros(num_layers))
         self.dropout = dropout
+        self.hops = num_layers
 
     def reset_parameters(self) -> None:
         for layer in (*linears(self.enter), *linears(self.leave)):

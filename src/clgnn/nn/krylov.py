@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
-from clgnn.nn.dropout import dropout
+from clgnn.nn.dropout import dropout, dropout_mask
 from clgnn.nn.labelled import linears, or_no_labels, split_linear
 from clgnn.nn.propagation import SparseMatrix, propagation
 
@@ -55,6 +57,7 @@ class Snowball(nn.Module):
         if num_layers < 1:
             raise ValueError(f"num_layers is {num_layers}; Snowball has at least 1")
         self.in_channels, self.dropout = in_channels, dropout
+        self.hops = num_layers + 1
         widths = [*[hidden_channels] * num_layers, out_channels]
         self.layers = nn.ModuleList(
             nn.Linear(in_channels + i * hidden_channels, width) for i, width in enumerate(widths)
@@ -70,21 +73,81 @@ class Snowball(nn.Module):
     ) -> Tensor:
         labels = or_no_labels(x, labels)
         a = propagation(edge_index, x.size(0), edge_weight, "row", dtype=x.dtype)
-        layers = linears(self.layers)
+        *hidden, last = layers = linears(self.layers)
         inputs = torch.cat([layer.weight[:, : self.in_channels] for layer in layers])
         shared, wy = split_linear(x, labels, inputs)
+        shared = a @ shared + torch.cat([layer.bias for layer in layers])  # A X W_l + b_l of all layers
         widths = [layer.out_features for layer in layers]
-        from_x, from_y = (a @ shared).split(widths, dim=1), wy.split(widths)
-        gathered = [a @ labels]  # A Y_k, A H_1, A H_2, ... each [N, K, .]
-        for layer, ax, wl in zip(layers[:-1], from_x, from_y, strict=False):
-            weight = torch.cat([wl, layer.weight[:, self.in_channels :]], dim=1)
-            h = torch.cat(gathered, dim=2) @ weight.t() + (ax + layer.bias).unsqueeze(1)
-            gathered.append(a @ dropout(torch.tanh(h), self.dropout, self.training))
-        last = layers[-1]
-        mean = torch.cat(gathered, dim=2).mean(dim=1)
-        out_weight = torch.cat([from_y[-1], last.weight[:, self.in_channels :]], dim=1)
-        out: Tensor = mean @ out_weight.t() + from_x[-1] + last.bias
-        return out
+        weights = [
+            torch.cat([of_labels, layer.weight[:, self.in_channels :]], dim=1)
+            for of_labels, layer in zip(wy.split(widths), layers, strict=True)
+        ]
+        from_x, of_last = shared.split([sum(widths[:-1]), last.out_features], dim=1)
+        p = self.dropout if self.training else 0.0
+        mean: Tensor = _Layers.apply(a, a @ labels, from_x, p, *weights[:-1])  # type: ignore[no-untyped-call]
+        return mean @ weights[-1].t() + of_last
+
+
+class _Layers(torch.autograd.Function):
+    """The hidden layers for all samples: the mean over them of ``A [Y_k | H_1 | .. | H_n]``, ``[N, C + n h]``.
+
+    Each ``A H_l`` stays a matrix ``[N K, h]`` of its own, and ``A [H_0 | .. | H_l] W`` is summed up block by
+    block in place, forward and backward: nothing is concatenated, and no product is kept. The last layer
+    goes to the output alone, where the mean over the samples can come before the propagation.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, a: SparseMatrix, of_labels: Tensor, from_x: Tensor, p: float, *weights: Tensor
+    ) -> Tensor:
+        (n, k, c), (h, depth) = of_labels.shape, (weights[0].size(0), len(weights))
+        gathered, activations, masks = [of_labels.reshape(n * k, c)], [], []
+        for weight, constant in zip(weights, from_x.split(h, dim=1), strict=True):
+            t = constant.repeat_interleave(k, dim=0)
+            for block, w in zip(gathered, weight.split([c, *[h] * (len(gathered) - 1)], dim=1), strict=True):
+                t.addmm_(block, w.t())
+            kept = dropout_mask(t.tanh_(), p)
+            dropped = (t if kept is None else t * kept).view(n, k, h)
+            if len(gathered) < depth:
+                gathered.append((a @ dropped).view(n * k, h))
+            activations.append(t)
+            masks.append(kept)
+        ctx.a, ctx.masks, ctx.samples = a, masks, k
+        ctx.save_for_backward(*gathered, *activations, *weights)
+        means = [block.view(n, k, block.size(1)).mean(dim=1) for block in gathered]
+        return torch.cat([*means, a @ dropped.mean(dim=1)], dim=1)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        depth, k = len(ctx.masks), ctx.samples
+        saved = ctx.saved_tensors
+        gathered, activations, weights = saved[:depth], saved[depth : 2 * depth], saved[2 * depth :]
+        c, h = gathered[0].size(1), activations[0].size(1)
+        own = (grads[0] / k).split([c, *[h] * depth], dim=1)  # of each of the k samples, by block
+        blocks = [weight.split([c, *[h] * layer], dim=1) for layer, weight in enumerate(weights)]
+        before_tanh: list[Tensor] = []  # the gradients of the layers l+1, .., n
+
+        def of_block(number: int) -> Tensor:
+            grad = own[number].repeat_interleave(k, dim=0)
+            for later, of_later in zip(blocks[number:], before_tanh, strict=True):
+                grad.addmm_(of_later, later[number])
+            return grad
+
+        for layer in reversed(range(depth)):
+            if layer == depth - 1:
+                grad = ctx.a.transpose_product(own[-1]).repeat_interleave(k, dim=0)
+            else:
+                grad = ctx.a.transpose_product(of_block(layer + 1).view(-1, k, h)).view(-1, h)
+            if ctx.masks[layer] is not None:
+                grad.mul_(ctx.masks[layer])
+            before_tanh.insert(0, torch.ops.aten.tanh_backward(grad, activations[layer]))
+        of_labels = of_block(0).view(-1, k, c) if ctx.needs_input_grad[1] else None
+        from_x = torch.cat([grad.view(-1, k, h).sum(dim=1) for grad in before_tanh], dim=1)
+        of_weights = [
+            torch.cat([grad.t() @ block for block in gathered[: layer + 1]], dim=1)
+            for layer, grad in enumerate(before_tanh)
+        ]
+        return None, of_labels, from_x, None, *of_weights
 
 
 class Krylov(nn.Module):
@@ -127,6 +190,7 @@ class Krylov(nn.Module):
         if num_layers < 1 or num_powers < 1:
             raise ValueError(f"num_layers is {num_layers} and num_powers {num_powers}; both are at least 1")
         self.num_powers, self.dropout = num_powers, dropout
+        self.hops = num_layers * (num_powers - 1)
         widths = [in_channels, *[hidden_channels] * (num_layers - 1)]
         self.layers = nn.ModuleList(nn.Linear(width * num_powers, hidden_channels) for width in widths)
         self.last = nn.Linear(hidden_channels, out_channels)

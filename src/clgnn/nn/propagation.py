@@ -50,7 +50,7 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor]:
-        return None, _multiply(ctx.matrix.transposed, grads[0].contiguous())
+        return None, ctx.matrix.transpose_product(grads[0])
 
 
 def _multiply(csr: Tensor, dense: Tensor) -> Tensor:
@@ -91,6 +91,11 @@ class SparseMatrix:
         columns = dense.reshape(dense.size(0), -1)
         product: Tensor = _Product.apply(self, columns)  # type: ignore[no-untyped-call]
         return product.view(self.csr.size(0), *dense.shape[1:])
+
+    def transpose_product(self, dense: Tensor) -> Tensor:
+        """``Aᵀ @ H``, without a gradient: that of ``A @ H``."""
+        columns = dense.reshape(dense.size(0), -1).contiguous()
+        return _multiply(self.transposed, columns).view(self.csr.size(1), *dense.shape[1:])
 
 
 _operators: WeakIdKeyDictionary = WeakIdKeyDictionary()

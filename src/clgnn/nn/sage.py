@@ -56,6 +56,7 @@ class SAGE(nn.Module):
         self.neighbors = nn.ModuleList(nn.Linear(i, o, bias=False) for i, o in pairs)
         self.dropout = dropout
         self.num_neighbors = num_neighbors
+        self.hops = num_layers
 
     def reset_parameters(self) -> None:
         for layer in (*linears(self.own), *linears(self.neighbors)):
