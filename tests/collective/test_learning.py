@@ -166,9 +166,9 @@ def test_predictions_of_a_step_come_from_its_mask_and_all_components_before(grap
     assert torch.equal(predicted, expected)
     other, _ = afresh(5, components[:2])
     assert not torch.equal(shown, other)
-    for level in range(2):  # by hand
+    by_hand = None
+    for level in range(2):
         random = carried._generator(level + 1, 4)
-        by_hand = None if level == 0 else by_hand
         with torch.no_grad():
             by_hand = average(components[level], g, SAMPLED(by_hand, y, shown, random))
     assert torch.equal(predicted, by_hand)

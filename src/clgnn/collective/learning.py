@@ -20,7 +20,6 @@ from clgnn.collective.sampling import LabelInput
 from clgnn.component import Component
 from clgnn.graph import Graph, known
 
-
 KEPT_BYTES = 2**30
 """Predictions under masks are carried on in so much memory; what is more is computed again."""
 

@@ -73,7 +73,7 @@ class Snowball(nn.Module):
     ) -> Tensor:
         labels = or_no_labels(x, labels)
         a = propagation(edge_index, x.size(0), edge_weight, "row", dtype=x.dtype)
-        *hidden, last = layers = linears(self.layers)
+        layers = linears(self.layers)
         inputs = torch.cat([layer.weight[:, : self.in_channels] for layer in layers])
         shared, wy = split_linear(x, labels, inputs)
         shared = a @ shared + torch.cat([layer.bias for layer in layers])  # A X W_l + b_l of all layers
@@ -82,14 +82,15 @@ class Snowball(nn.Module):
             torch.cat([of_labels, layer.weight[:, self.in_channels :]], dim=1)
             for of_labels, layer in zip(wy.split(widths), layers, strict=True)
         ]
-        from_x, of_last = shared.split([sum(widths[:-1]), last.out_features], dim=1)
+        from_x, of_last = shared.split([sum(widths[:-1]), widths[-1]], dim=1)
         p = self.dropout if self.training else 0.0
         mean: Tensor = _Layers.apply(a, a @ labels, from_x, p, *weights[:-1])  # type: ignore[no-untyped-call]
-        return mean @ weights[-1].t() + of_last
+        out: Tensor = mean @ weights[-1].t() + of_last
+        return out
 
 
 class _Layers(torch.autograd.Function):
-    """The hidden layers for all samples: the mean over them of ``A [Y_k | H_1 | .. | H_n]``, ``[N, C + n h]``.
+    """The hidden layers for all samples: the mean of ``A [Y_k | H_1 | .. | H_n]``, ``[N, C + n h]``.
 
     Each ``A H_l`` stays a matrix ``[N K, h]`` of its own, and ``A [H_0 | .. | H_l] W`` is summed up block by
     block in place, forward and backward: nothing is concatenated, and no product is kept. The last layer
@@ -115,7 +116,8 @@ class _Layers(torch.autograd.Function):
         ctx.a, ctx.masks, ctx.samples = a, masks, k
         ctx.save_for_backward(*gathered, *activations, *weights)
         means = [block.view(n, k, block.size(1)).mean(dim=1) for block in gathered]
-        return torch.cat([*means, a @ dropped.mean(dim=1)], dim=1)
+        out: Tensor = torch.cat([*means, a @ dropped.mean(dim=1)], dim=1)
+        return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
