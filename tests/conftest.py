@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pandas as pd
 import pytest
 import torch
 from torch import Tensor
@@ -51,3 +52,74 @@ def val() -> Tensor:
 @pytest.fixture
 def test() -> Tensor:
     return nodes(*range(16, 24))
+
+
+def make_trials(values: dict[tuple[str, int, int, str], list[float]]) -> pd.DataFrame:
+    """A ledger's frame: the accuracies of a cell (dataset, training labels, percent, method), a trial each.
+
+    Balanced accuracy is 10 points lower; boosted trials have two iterations, and all are calibrated but for
+    the plain ones, which are 20 points too sure.
+    """
+    rows = []
+    for (dataset, train_labels, percent, method), accuracies in values.items():
+        boosted = "+cl" in method
+        for trial, accuracy in enumerate(accuracies):
+            rows.append(
+                {
+                    "key": f"{len(rows)}",
+                    "dataset": dataset,
+                    "train_labels": train_labels,
+                    "test_label_percent": percent,
+                    "method": method,
+                    "trial": trial,
+                    "settings": {"num_iterations": 2 * boosted},
+                    "status": "done",
+                    "error": None,
+                    "validation": accuracy,
+                    "iterations": [accuracy - 0.2, accuracy - 0.1, accuracy] if boosted else None,
+                    "reliability": {
+                        "confidence": [None, 0.4, 0.9],
+                        "accuracy": [None, 0.4 - 0.2 * (not boosted), 0.9 - 0.2 * (not boosted)],
+                        "count": [0, 10, 30],
+                    },
+                    "predictions": None,
+                    "seconds": 60.0 if boosted else 6.0,
+                    "predict_seconds": 0.1,
+                    "peak_memory": 500.0 + trial,
+                    "versions": {},
+                    "revision": "0",
+                    "finished": "2026-01-01T00:00:00+00:00",
+                    "accuracy": accuracy,
+                    "balanced_accuracy": accuracy - 0.1,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def new_trials() -> Callable[..., pd.DataFrame]:
+    return make_trials
+
+
+@pytest.fixture
+def tiny_trials() -> pd.DataFrame:
+    """Three trials in some cells of every table."""
+    fb = "facebook100/johns_hopkins55"
+    return make_trials(
+        {
+            ("cora", 85, 0, "gcn"): [0.50, 0.52, 0.48],
+            ("cora", 85, 0, "gcn+cl"): [0.55, 0.57, 0.535],
+            ("cora", 85, 0, "gcn+cl-uniform"): [0.49, 0.53, 0.46],
+            ("cora", 85, 0, "ica"): [0.40, 0.30, 0.35],
+            ("cora", 85, 0, "my_own"): [0.30, 0.31, 0.32],
+            ("cora", 85, 50, "gcn"): [0.50, 0.52, 0.48],
+            ("cora", 85, 50, "gcn+cl"): [0.65, 0.66],
+            ("cora", 85, 50, "gcn+cl-observed"): [0.60, 0.61, 0.59],
+            ("cora", 85, 50, "gnn_all_labels"): [0.80, 0.81, 0.82],
+            ("cora", 105, 0, "gcn"): [0.60, 0.62, 0.61],
+            ("cora", 105, 0, "gcn+cl"): [0.66, 0.67, 0.68],
+            ("friendster", 641, 0, "tk"): [0.40, 0.41, 0.42],
+            ("friendster", 641, 0, "tk+cl"): [0.41, 0.43, 0.42],
+            (fb, 80, 0, "sage"): [0.60, 0.61, 0.62],
+        }
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from os import PathLike
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from clgnn import persistence
-from clgnn.collective.inference import infer, infer_samples
+from clgnn.collective.inference import infer, infer_samples, stages
 from clgnn.collective.learning import Epoch, Schedule, Validation, learn
 from clgnn.collective.masking import choose_mask, draw_mask
 from clgnn.collective.sampling import LabelInput
@@ -244,8 +244,13 @@ class Collective(BaseEstimator):  # type: ignore[misc]
             For a classifier the probabilities ``[N, C]``, in the order of ``classes_``; for a regressor the
             means and standard deviations ``[N, 2]``. A list of them for a list of graphs.
         """
-        outputs = self._infer(infer, data, observed_mask)
+        outputs = self._infer(infer, data, observed_mask).cpu()
         return by_graph(self.labelling_.decode(outputs), data)
+
+    def staged_predict_proba(self, data: Graphs, observed_mask: Mask | None = None) -> Iterator[Nodes]:
+        """What :meth:`predict_proba` is after each of the iterations 0, .., T; the last is its result."""
+        for outputs in self._infer(stages, data, observed_mask):
+            yield by_graph(self.labelling_.decode(outputs.cpu()), data)
 
     def uncertainty(self, data: Graphs, observed_mask: Mask | None = None) -> Nodes:
         """How much the samples differ, one number a node.
@@ -254,7 +259,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
         the predicted class (of the mean, in regression), ``[N]``. It is 0 where nothing is drawn: for the
         plain GNN, and for soft labels.
         """
-        samples = self._infer(infer_samples, data, observed_mask)
+        samples = self._infer(infer_samples, data, observed_mask).cpu()
         return by_graph(self.labelling_.spread(samples), data)
 
     def evaluate(self, data: Graphs, mask: Mask, observed_mask: Mask | None = None) -> dict[str, float]:
@@ -262,7 +267,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
         chosen = as_mask(mask, data, "mask")
         if observed_mask is not None:
             _disjoint(chosen, as_mask(observed_mask, data, "observed_mask"), "mask", "observed_mask")
-        outputs = self._infer(infer, data, observed_mask)
+        outputs = self._infer(infer, data, observed_mask).cpu()
         y = self.labelling_.encode(visible_labels(data, chosen), "mask")
         judged = known(y)
         if not bool(judged.any()):
@@ -403,7 +408,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
             component.to(graph.x.device)
         return graph
 
-    def _infer(self, how: Callable[..., Any], data: Graphs, observed_mask: Mask | None) -> Tensor:
+    def _infer(self, how: Callable[..., Any], data: Graphs, observed_mask: Mask | None) -> Any:
         graph = self._known_graph(data)
         y = self.labelling_.unknown(graph.num_nodes)
         if observed_mask is not None:
@@ -421,8 +426,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
         masks = [observed if self._sees_labels() else torch.zeros_like(observed)]
         if self.inference_masks == "sampled" and self._sees_labels() and bool(observed.any()):
             masks = [draw_mask(observed, self.shown_share, generator) for _ in range(self.num_masks)]
-        outputs: Tensor = how(self.components_, graph, y, masks, self._label_input(), generator)
-        return outputs.cpu()
+        return how(self.components_, graph, y, masks, self._label_input(), generator)
 
     def _history(self, epochs: Sequence[Epoch]) -> pd.DataFrame:
         name = f"val_{self.metric or self._default_metric}"

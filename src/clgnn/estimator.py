@@ -95,7 +95,7 @@ class CollectiveClassifier(Collective):
     def predict(self, data: Graphs, observed_mask: Mask | None = None) -> Nodes:
         """The most probable class of each node, ``[N]``; arguments as for :meth:`predict_proba`."""
         classes = self.classes_
-        return by_graph(classes[self._infer(infer, data, observed_mask).argmax(dim=1)], data)
+        return by_graph(classes[self._infer(infer, data, observed_mask).cpu().argmax(dim=1)], data)
 
 
 @dataclass(repr=False, eq=False)
@@ -128,5 +128,5 @@ class CollectiveRegressor(Collective):
 
     def predict(self, data: Graphs, observed_mask: Mask | None = None) -> Nodes:
         """The mean of each node, ``[N]``; arguments as for :meth:`predict_proba`."""
-        outputs = self._infer(infer, data, observed_mask)
+        outputs = self._infer(infer, data, observed_mask).cpu()
         return by_graph(self.labelling_.decode(outputs)[:, 0], data)

@@ -27,10 +27,27 @@ def calibration_error(y: Array, probabilities: Array, bins: int = 15) -> float:
         >>> calibration_error(np.array([0, 1]), np.array([[1.0, 0.0], [1.0, 0.0]]))
         0.5
     """
+    found = reliability(y, probabilities, bins)
+    gap = np.abs(np.subtract(found["accuracy"], found["confidence"]))
+    return float(np.dot(gap, found["count"]) / len(y))
+
+
+def reliability(y: Array, probabilities: Array, bins: int = 15) -> dict[str, list[float]]:
+    """What a reliability diagram shows: by bin of confidence, its mean, the accuracy, and how many nodes.
+
+    Arguments as for :func:`calibration_error`; the mean and the accuracy of an empty bin are 0.
+
+    Example:
+        >>> import numpy as np
+        >>> reliability(np.array([0, 1]), np.array([[0.9, 0.1], [0.7, 0.3]]), bins=2)
+        {'confidence': [0.0, 0.8], 'accuracy': [0.0, 0.5], 'count': [0.0, 2.0]}
+    """
     confidence, correct = probabilities.max(axis=1), probabilities.argmax(axis=1) == y
     index = np.minimum((confidence * bins).astype(int), bins - 1)
-    gaps = np.bincount(index, correct - confidence, minlength=bins)
-    return float(np.abs(gaps).sum() / len(y))
+    count = np.bincount(index, minlength=bins)
+    sums = [np.bincount(index, values, minlength=bins) for values in (confidence, correct)]
+    means = [(total / np.maximum(count, 1)).tolist() for total in sums]
+    return {"confidence": means[0], "accuracy": means[1], "count": count.astype(float).tolist()}
 
 
 def _log_loss(y: Array, p: Array) -> float:

@@ -9,6 +9,8 @@ from clgnn.cli.datasets import datasets
 from clgnn.cli.fit import fit
 from clgnn.cli.options import Refused
 from clgnn.cli.predict import evaluate, predict
+from clgnn.cli.report import report
+from clgnn.cli.reproduce import reproduce
 from clgnn.cli.run import run
 from clgnn.cli.theory import theory
 
@@ -31,5 +33,5 @@ def main() -> None:
     """Collective learning: boosts any graph neural network on partially labelled graphs."""
 
 
-for command in (run, fit, predict, evaluate, datasets, theory):
+for command in (run, fit, predict, evaluate, datasets, theory, report, reproduce):
     main.add_command(command)

@@ -9,6 +9,7 @@ import click
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 from rich.table import Table
 from torch import Tensor
 from torch_geometric.data import Data
@@ -16,6 +17,7 @@ from torch_geometric.data import Data
 from clgnn import persistence, relational
 from clgnn.cli.fit import split_parts
 from clgnn.cli.options import Command, console, gnn, output_options, print_json, set_threads
+from clgnn.cli.report import check_out
 from clgnn.estimator import CollectiveClassifier, CollectiveRegressor
 from clgnn.graph import known
 from clgnn.tables import Schema, read_table
@@ -129,6 +131,8 @@ def predictions(
 @click.option("--label", required=True, help="Column with the true labels; a blank is not judged.")
 @click.option("--split", help="Column with train, val, test, observed: only test is judged; train and "
               "observed labels are shown to a model for partially labelled graphs.")  # fmt: skip
+@click.option("--report", "report_path", type=click.Path(dir_okay=False, path_type=Path),
+              help="An HTML page of the result to write; a file that is there stays.")  # fmt: skip
 @output_options
 def evaluate(
     model: str,
@@ -137,15 +141,19 @@ def evaluate(
     gnn_name: str | None,
     label: str,
     split: str | None,
+    report_path: Path | None,
     quiet: bool,
     as_json: bool,
     threads: int | None,
 ) -> None:
     """Judge a model where the labels are known."""
+    if report_path is not None:
+        check_out(report_path, False, "--report")
     estimator, schema = open_model(model, gnn_name)
     node_table, data = read_graph(schema, nodes, edges, label)
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
     judged, observed = known(data.y), None
+    parts = np.full(len(data.y), "test")
     if split is not None:
         parts = split_parts(node_table, split).to_numpy()
         if estimator.test_labels == "partial":
@@ -153,6 +161,21 @@ def evaluate(
         judged = judged & torch.from_numpy(parts == "test")
     values = estimator.evaluate(data, judged, observed)
     seen = 0 if observed is None else int(observed.sum())
+    if report_path is not None:
+        from clgnn.report import from_evaluation, write
+
+        proba = estimator.predict_proba(data, observed)
+        assert isinstance(proba, Tensor)
+        drawn = None
+        if schema.classes is not None:
+            proba = _every_class(estimator, schema, proba)
+            drawn = _drawn(node_table[schema.id], schema, data, proba, parts)
+        settings = {"kind": type(estimator).__name__, **estimator.get_params(deep=False)}
+        content = from_evaluation(
+            values, data.y[judged], proba[judged], settings, classes=schema.classes, labels_seen=seen,
+            name=Path(model).name, graph=drawn,
+        )  # fmt: skip
+        write(report_path, content)
     if as_json:
         print_json({"judged": int(judged.sum()), "labels_seen": seen, **values})
         return
@@ -160,3 +183,25 @@ def evaluate(
     for name, value in values.items():
         table.add_row(name.replace("_", " "), f"{value:.4f}")
     console.print(table)
+    if report_path is not None:
+        console.print(f"The report is {report_path}.", highlight=False)
+
+
+def _every_class(estimator: Model, schema: Schema, proba: Tensor) -> Tensor:
+    """Probabilities of all classes of the table ``[N, C]``; one that no training label had has none."""
+    assert schema.classes is not None
+    assert not isinstance(estimator, CollectiveRegressor)
+    return proba.new_zeros(len(proba), len(schema.classes)).index_copy(1, estimator.classes_, proba)
+
+
+def _drawn(
+    ids: pd.Series[Any], schema: Schema, data: Data, proba: Tensor, parts: NDArray[Any]
+) -> dict[str, Any]:
+    """The graph around a test node, for the report."""
+    from clgnn.report import view
+
+    roles = {name: torch.from_numpy(parts == name) for name in ("train", "observed", "val", "test")}
+    return view(
+        data, {"predicted": proba.argmax(dim=1)}, roles, schema.classes, ids.astype(str).tolist(),
+        "Ringed nodes are predicted wrong.",
+    )  # fmt: skip

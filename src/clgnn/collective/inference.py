@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -13,8 +13,7 @@ from clgnn.component import Component
 from clgnn.graph import Graph
 
 
-@torch.no_grad()
-def infer(
+def stages(
     components: Sequence[Component],
     graph: Graph,
     y: Tensor,
@@ -22,7 +21,7 @@ def infer(
     label_input: LabelInput,
     generator: torch.Generator,
     predicted: Tensor | None = None,
-) -> Tensor | None:
+) -> Iterator[Tensor]:
     r"""Replays the recursion with what was learned.
 
     .. math::
@@ -38,14 +37,29 @@ def infer(
         generator: for the draws.
         predicted: of the components before these, ``[N, outputs]``; None if there are none.
 
-    Returns:
-        The parameters of the label distributions ``[N, outputs]``; None if there are no components,
-        which is where the recursion starts.
+    Yields:
+        The parameters of the label distributions ``[N, outputs]``, after each component.
     """
     for component in components:
         component.eval()
-        outputs = [average(component, graph, label_input(predicted, y, mask, generator)) for mask in masks]
-        predicted = torch.stack(outputs).mean(dim=0)
+        with torch.no_grad():
+            inputs = (label_input(predicted, y, mask, generator) for mask in masks)
+            predicted = torch.stack([average(component, graph, labels) for labels in inputs]).mean(dim=0)
+        yield predicted
+
+
+def infer(
+    components: Sequence[Component],
+    graph: Graph,
+    y: Tensor,
+    masks: Sequence[Tensor],
+    label_input: LabelInput,
+    generator: torch.Generator,
+    predicted: Tensor | None = None,
+) -> Tensor | None:
+    """The last of the :func:`stages`; without components, where the recursion starts: ``predicted``."""
+    for stage in stages(components, graph, y, masks, label_input, generator, predicted):
+        predicted = stage
     return predicted
 
 

@@ -24,7 +24,7 @@ def dropout(h: Tensor, p: float, training: bool) -> Tensor:
 
 def dropout_mask(h: Tensor, p: float) -> Tensor | None:
     """What dropout multiplies h with: 0, or what keeps the expectation; None if that is 1 everywhere."""
-    kind, levels = (torch.int8, 2**8) if (p * 2**8).is_integer() else (torch.int16, 2**16)
+    kind, levels = (torch.int8, 2**8) if float(p * 2**8).is_integer() else (torch.int16, 2**16)
     dropped = round(p * levels)
     if dropped == 0:
         return None

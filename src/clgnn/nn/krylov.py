@@ -113,17 +113,16 @@ class _Layers(torch.autograd.Function):
                 gathered.append((a @ dropped).view(n * k, h))
             activations.append(t)
             masks.append(kept)
-        ctx.a, ctx.masks, ctx.samples = a, masks, k
-        ctx.save_for_backward(*gathered, *activations, *weights)
+        ctx.a, ctx.samples, ctx.depth = a, k, depth
+        ctx.save_for_backward(*gathered, *activations, *masks, *weights)
         means = [block.view(n, k, block.size(1)).mean(dim=1) for block in gathered]
         out: Tensor = torch.cat([*means, a @ dropped.mean(dim=1)], dim=1)
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        depth, k = len(ctx.masks), ctx.samples
-        saved = ctx.saved_tensors
-        gathered, activations, weights = saved[:depth], saved[depth : 2 * depth], saved[2 * depth :]
+        k, depth, saved = ctx.samples, ctx.depth, ctx.saved_tensors
+        gathered, activations, masks, weights = (saved[i * depth : (i + 1) * depth] for i in range(4))
         c, h = gathered[0].size(1), activations[0].size(1)
         own = (grads[0] / k).split([c, *[h] * depth], dim=1)  # of each of the k samples, by block
         blocks = [weight.split([c, *[h] * layer], dim=1) for layer, weight in enumerate(weights)]
@@ -140,8 +139,8 @@ class _Layers(torch.autograd.Function):
                 grad = ctx.a.transpose_product(own[-1]).repeat_interleave(k, dim=0)
             else:
                 grad = ctx.a.transpose_product(of_block(layer + 1).view(-1, k, h)).view(-1, h)
-            if ctx.masks[layer] is not None:
-                grad.mul_(ctx.masks[layer])
+            if masks[layer] is not None:
+                grad.mul_(masks[layer])
             before_tanh.insert(0, torch.ops.aten.tanh_backward(grad, activations[layer]))
         of_labels = of_block(0).view(-1, k, c) if ctx.needs_input_grad[1] else None
         from_x = torch.cat([grad.view(-1, k, h).sum(dim=1) for grad in before_tanh], dim=1)

@@ -152,7 +152,7 @@ class RNI(_Variant):
 
     fixed: ClassVar[frozenset[str]] = frozenset({"labels", "test_labels"})
 
-    def _infer(self, how: Callable[..., Any], data: Graphs, observed_mask: Mask | None) -> Tensor:
+    def _infer(self, how: Callable[..., Any], data: Graphs, observed_mask: Mask | None) -> Any:
         return super()._infer(how, data, None)
 
 

@@ -1,0 +1,147 @@
+import json
+import multiprocessing
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from clgnn.experiments.ledger import Ledger, read
+
+
+def row(key, **values):
+    cell = {"dataset": "cora", "train_labels": 85, "test_label_percent": 0, "method": "gcn", "trial": 0}
+    done = {"status": "done", "metrics": {"accuracy": 0.5}, "settings": {"lr": 0.01}}
+    return {"key": key, **cell, **done, "finished": "2026-01-01T00:00:00+00:00", **values}
+
+
+def test_what_is_written_is_read(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.write(row("a", iterations=[0.4, 0.5], predictions=b"\x00\x01"))
+    (found,) = ledger.trials().to_dict("records")
+    assert found["accuracy"] == 0.5
+    assert found["settings"] == {"lr": 0.01}
+    assert found["iterations"] == [0.4, 0.5]
+    assert found["predictions"] == b"\x00\x01"
+
+
+def test_a_failure_is_replaced_and_a_result_never(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.write(row("a", status="failed", error="no memory", metrics=None))
+    assert ledger.finished() == set()
+    assert ledger.finished(failed=True) == {"a"}
+    ledger.write(row("a", metrics={"accuracy": 0.6}))
+    ledger.write(row("a", metrics={"accuracy": 0.1}))
+    ledger.write(row("a", status="failed"))
+    assert ledger.trials()["accuracy"].tolist() == [0.6]
+
+
+def test_only_the_latest_plan_gives_the_results_of_its_cells(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.write(row("old"))
+    ledger.write(row("new"))
+    ledger.write(row("elsewhere", dataset="pubmed"))
+    ledger.assign(["new"], [("cora", 85, 0, "gcn")])
+    assert set(ledger.trials()["key"]) == {"new", "elsewhere"}
+    assert set(ledger.trials("other")["key"]) == {"old"}
+    ledger.assign(["old"], [("cora", 85, 0, "gcn")])
+    assert set(ledger.trials()["key"]) == {"old", "elsewhere"}
+
+
+def test_an_export_reads_as_the_ledger_does(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.write(row("a", iterations=[0.25, 0.5], predictions=b"\x01"))
+    ledger.write(row("b", trial=1, status="failed", error="no memory", metrics=None))
+    ledger.export(tmp_path / "trials.csv")
+    exported, kept = read(tmp_path / "trials.csv"), read(tmp_path)
+    assert exported["accuracy"].tolist()[0] == kept["accuracy"].tolist()[0] == 0.5
+    assert exported["settings"].tolist() == kept["settings"].tolist()
+    assert exported["iterations"].tolist()[0] == [0.25, 0.5]
+    assert exported["status"].tolist() == ["done", "failed"]
+    assert exported["predictions"].isna().all()
+
+
+def test_no_ledger_is_said_clearly(tmp_path):
+    with pytest.raises(ValueError, match=r"no ledger.sqlite; expected a folder that `clgnn reproduce` wrote"):
+        read(tmp_path / "nothing")
+
+
+def _write_many(folder, name, count):
+    for i in range(count):
+        Ledger(folder).write(row(f"{name}{i}", trial=i))
+
+
+def test_two_writers_lose_nothing(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_write_many, args=(tmp_path, name, 40)) for name in "ab"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert [writer.exitcode for writer in writers] == [0, 0]
+    assert len(Ledger(tmp_path).finished()) == 80
+
+
+HOLDS = """
+import sys, time
+from clgnn.experiments.ledger import Ledger
+with Ledger(sys.argv[1]).claim("a") as free:
+    print(free, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_claim_keeps_others_out_and_ends_with_its_process_by_kill_9(tmp_path):
+    ledger = Ledger(tmp_path)
+    holder = subprocess.Popen([sys.executable, "-c", HOLDS, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline().strip() == "True"
+        with ledger.claim("a") as free:
+            assert not free
+        with ledger.claim("b") as free:
+            assert free
+    finally:
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+        holder.stdout.close()
+    with ledger.claim("a") as free:
+        assert free
+    ledger.write(row("a"))
+    with ledger.claim("a") as free:
+        assert not free
+
+
+WRITES = """
+import json, sys
+from clgnn.experiments.ledger import Ledger
+ledger, row = Ledger(sys.argv[1]), json.loads(sys.argv[2])
+for i in range(100_000):
+    ledger.write({**row, "key": str(i), "trial": i, "error": "x" * 20_000})
+    print(i, flush=True)
+"""
+
+
+def test_kill_9_while_writing_leaves_every_finished_trial_whole(tmp_path):
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITES, str(tmp_path), json.dumps(row("0"))],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    for _ in range(5):
+        writer.stdout.readline()
+    time.sleep(0.05)
+    os.kill(writer.pid, signal.SIGKILL)
+    said = [0, 1, 2, 3, 4, *map(int, writer.stdout.read().split())]
+    writer.wait()
+    writer.stdout.close()
+    ledger = Ledger(tmp_path)
+    assert {str(i) for i in said} <= ledger.finished()
+    found = ledger.trials()
+    assert (found["error"].str.len() == 20_000).all()
+    ledger.write(row("after"))
+    connection = sqlite3.connect(ledger.path)
+    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()

@@ -1,0 +1,144 @@
+import json
+
+import pytest
+
+from clgnn.estimator import CollectiveClassifier
+from clgnn.experiments.plan import (
+    EXPERIMENTS,
+    TUNING_SPLITS,
+    cells,
+    config_text,
+    methods,
+    read_config,
+    trial_of,
+    trials,
+    tuning,
+)
+from clgnn.experiments.published import published
+from clgnn.relational import Relational
+
+
+@pytest.mark.parametrize("table", ["main", "learning_curve", "ablation_uniform"])
+def test_every_cell_that_the_paper_reports_is_planned(table):
+    columns = ["dataset", "train_labels", "test_label_percent", "method"]
+    reported = set(published(table)[columns].itertuples(index=False, name=None))
+    assert reported <= set(EXPERIMENTS[table.replace("_", "-")])
+
+
+def test_the_papers_settings():
+    config = read_config()
+    boosted = trial_of(("cora", 85, 0, "gcn+cl"), 3, config).model()
+    assert isinstance(boosted, CollectiveClassifier)
+    assert (boosted.num_samples, boosted.num_iterations, boosted.max_epochs) == (10, 3, 500)
+    assert (boosted.weight_decay, boosted.dropout, boosted.seed) == (5e-4, 0.5, 3)
+    partial = trial_of(("friendster", 641, 50, "tk+cl"), 0, config).model()
+    assert (partial.num_samples, partial.num_iterations, partial.max_epochs) == (8, 10, 100)
+    assert (partial.gnn, partial.test_labels, partial.metric) == ("tk", "partial", "balanced_accuracy")
+    assert config.grid == {"lr": [0.005, 0.01, 0.05], "hidden_channels": [16, 32]}
+
+
+def test_a_plain_gnn_differs_in_its_iterations_and_has_as_many_epochs():
+    plain, boosted = (
+        json.loads(trial_of(("pubmed", 300, 0, method), 0, read_config()).settings)
+        for method in ("sage", "sage+cl")
+    )
+    differing = {name for name in boosted if plain[name] != boosted[name]}
+    assert differing == {"num_iterations", "max_epochs", "patience"}
+    assert plain["num_iterations"] == 0
+    assert plain["max_epochs"] == 4 * boosted["max_epochs"]
+
+
+def test_rivals_with_a_training_of_their_own_keep_their_own_settings():
+    model = trial_of(("cora", 85, 50, "gmnn"), 0, read_config()).model()
+    assert isinstance(model, Relational)
+    assert (model.lr, model.test_labels) == (0.05, "partial")
+    shared = trial_of(("cora", 85, 50, "rcc"), 0, read_config()).model()
+    assert (shared.num_iterations, shared.labels) == (10, "soft")
+
+
+def test_rules_of_a_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        config_text()
+        + '[[rule]]\nfor = { dataset = "cora", gnn = "tk" }\nset = { lr = 0.2 }\n'
+        + '[[rule]]\nfor = { method = "gmnn" }\nset = { lr = 0.3 }\n'
+    )
+    config = read_config(path)
+    assert json.loads(trial_of(("cora", 85, 0, "tk"), 0, config).settings)["lr"] == 0.2
+    assert json.loads(trial_of(("cora", 85, 0, "gcn"), 0, config).settings)["lr"] == 0.01
+    assert json.loads(trial_of(("cora", 85, 0, "gmnn"), 0, config).settings)["lr"] == 0.3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[rule]\n", "is no TOML"),
+        ("[[rule]]\nfor = { gn = 'tk' }", "a rule is for 'gn'; expected dataset"),
+        ("[[rule]]\nwhen = 3", "a rule has 'when'; expected for and set"),
+        ("[rules]\na = 1", r"has 'rules'; expected \[\[rule\]\] and \[grid\]"),
+    ],
+)
+def test_a_wrong_file_is_refused(tmp_path, text, message):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_config(path)
+
+
+def test_a_setting_that_no_method_has_is_refused(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("[[rule]]\nset = { learning_rate = 0.1 }")
+    with pytest.raises(ValueError, match="'learning_rate' is no setting of gcn"):
+        trial_of(("cora", 85, 0, "gcn"), 0, read_config(path))
+
+
+def test_the_key_is_of_all_that_the_result_depends_on():
+    config = read_config()
+    cell = ("cora", 85, 0, "gcn")
+    keys = {
+        trial_of(cell, 0, config).key,
+        trial_of(cell, 1, config).key,
+        trial_of(cell, 0, config, lr=0.02).key,
+        trial_of(("cora", 85, 50, "gcn"), 0, config).key,
+        trial_of(("cora", 85, 0, "gcn+cl"), 0, config).key,
+    }
+    assert len(keys) == 5
+    assert trial_of(cell, 0, config).key == trial_of(cell, 0, config).key
+
+
+def test_tables_share_their_trials():
+    main, curve = set(cells("main")), set(cells("learning-curve"))
+    assert ("cora", 85, 0, "gcn+cl") in main & curve
+    assert len(cells("all")) == len(set(cells("all")))
+
+
+def test_wrong_names_are_refused_with_the_right_ones():
+    with pytest.raises(ValueError, match=r"dataset is 'coral'; expected cora"):
+        cells("main", ["coral"])
+    with pytest.raises(ValueError, match=r"method is 'gnc'; expected gcn"):
+        cells("main", [], ["gnc"])
+    with pytest.raises(ValueError, match="experiment is 'mean'"):
+        cells("mean")
+    assert cells("main", ["facebook"], ["gcn"])[0][0] == "facebook100/johns_hopkins55"
+
+
+def test_every_method_has_a_model():
+    for name in methods():
+        trial_of(("cora", 85, 50, name), 0, read_config()).model()
+
+
+def test_the_first_trials_cover_all_cells():
+    planned = trials(cells("main", ["cora"]), 3, read_config())
+    number = len(cells("main", ["cora"]))
+    assert [trial.trial for trial in planned] == [0] * number + [1] * number + [2] * number
+
+
+def test_plain_and_boosted_are_tuned_alike_on_splits_of_their_own():
+    chosen = cells("main", ["cora"], ["gcn", "gcn+cl", "ica"])
+    points = {}
+    for cell, point, searched in tuning(chosen, read_config()):
+        points.setdefault(cell[3], []).append(point)
+        assert [trial.trial for trial in searched] == list(TUNING_SPLITS)
+    assert points["gcn"] == points["gcn+cl"]
+    assert set(points) == {"gcn", "gcn+cl"}
+    assert len(points["gcn"]) == 2 * 6

@@ -1,0 +1,173 @@
+"""The page in a browser: what it shows, that it asks for nothing, and that its switches work."""
+
+import shutil
+
+import pandas as pd
+import pytest
+import torch
+
+from clgnn.report import from_trials, view, write
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def file(tiny_trials, new_trials, graph, tmp_path):
+    more = new_trials({("cora", 105, 50, "gcn"): [0.6, 0.7], ("cora", 105, 50, "gcn+cl"): [0.7, 0.8]})
+    roles = {"train": torch.arange(24) < 10, "test": torch.arange(24) >= 16}
+    shown = view(graph, {"plain": graph.y.roll(1), "boosted": graph.y}, roles, ("a", "<i>b</i>", "c"))
+    write(tmp_path / "report.html", from_trials(pd.concat([tiny_trials, more], ignore_index=True), shown))
+    return tmp_path / "report.html"
+
+
+@pytest.fixture
+def open_page(browser, file):
+    """Opens the page; at the end nothing may have gone wrong, and nothing but the page been asked for."""
+    contexts, troubles, asked = [], [], []
+
+    def start(width=1280, **options):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, reduced_motion="reduce", **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on(
+            "console",
+            lambda message: troubles.append(message.text) if message.type in ("error", "warning") else None,
+        )
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(file.as_uri())
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert troubles == []
+    assert set(asked) == {file.as_uri(), *(url for url in asked if url == "data:,")}
+
+
+def test_sections_tables_and_names(open_page):
+    page = open_page()
+    assert page.locator("h1").inner_text() == "Collective learning, reproduced"
+    ids = ["results", "gains", "curves", "iterations", "time", "reliability", "graph", "numbers"]
+    assert page.locator("main > section").evaluate_all("all => all.map(one => one.id)") == ids
+    assert page.locator("#results table caption").count() == 2
+    text = page.locator("body").inner_text()
+    assert "stands in for the paper's Facebook" in text
+    assert "balanced accuracy" in text
+    page.locator("#results").get_by_role("radio", name="partially labelled").check()
+    assert "GNN, all labels†" in page.locator("#results").inner_text()
+
+
+def test_switches_change_the_figures(open_page):
+    page = open_page()
+    for figure in ("gains", "curves", "iterations", "time", "reliability"):
+        controls = page.locator(f"#{figure} .controls select, #{figure} .controls input")
+        assert controls.count() > 1, figure
+        for i in range(controls.count()):
+            before = page.locator(f"#{figure} figure svg").last.inner_html()
+            control = page.locator(f"#{figure} .controls select, #{figure} .controls input").nth(i)
+            if control.evaluate("one => one.tagName") == "SELECT":
+                control.select_option(index=control.locator("option").count() - 1)
+            elif not control.is_checked():
+                control.check()
+            else:
+                continue
+            assert page.locator(f"#{figure} figure svg").last.inner_html() != before, (figure, i)
+            break
+
+
+def test_the_graph_is_coloured_by_what_is_chosen_and_rings_what_is_wrong(open_page):
+    page = open_page()
+    rings = page.locator("#graph figure > div .ring")
+    assert rings.count() == 0
+    page.locator("#graph").get_by_role("radio", name="plain predictions").check()
+    assert rings.count() > 0
+    page.locator("#graph").get_by_role("radio", name="boosted predictions").check()
+    assert rings.count() == 0
+    assert "<i>b</i>" in page.locator("#graph .legend").inner_text()  # a label is text
+
+
+def test_hover_and_focus_show_the_numbers(open_page):
+    page = open_page()
+    tip = page.locator("#tip")
+    assert tip.is_hidden()
+    boosted = page.locator("#results tr", has_text="GCN + CL").locator(".cell").first
+    boosted.hover()
+    for number in ("55.17 %", "+5.17 points", "95 % interval", "p", "Holm's p", "+6.29"):
+        assert number in tip.inner_text()
+    page.mouse.move(0, 0)
+    assert tip.is_hidden()
+    boosted.focus()
+    assert "55.17 %" in tip.inner_text()
+    page.keyboard.press("Escape")
+    assert tip.is_hidden()
+    marks = page.locator("#gains svg .mark")
+    marks.first.focus()
+    first = tip.inner_text()
+    page.keyboard.press("ArrowRight")
+    assert tip.inner_text() != first
+    assert page.locator('#gains svg .mark[tabindex="0"]').count() == 1
+
+
+def test_a_click_shows_the_settings_and_trials(open_page):
+    page = open_page()
+    page.locator("#results tr", has_text="GCN + CL").locator(".cell").first.click()
+    drawer = page.locator("dialog")
+    assert drawer.is_visible()
+    text = drawer.inner_text()
+    assert "GCN + CL on Cora, 85 labels" in text
+    assert "num_iterations" in text
+    assert "+5.50" in text  # the gain of the third trial
+    page.keyboard.press("Escape")
+    assert drawer.is_hidden()
+
+
+def test_dark_and_light(open_page):
+    def background(page):
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    page = open_page()
+    light = background(page)
+    page.locator("#theme").click()
+    dark = background(page)
+    assert dark != light
+    page.locator("#theme").click()
+    assert background(page) == light
+    assert background(open_page(color_scheme="dark")) == dark
+
+
+def test_a_phone_scrolls_tables_and_not_the_page(open_page):
+    page = open_page(width=375)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    page.locator("#results .cell").first.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert page.locator("dialog").bounding_box()["width"] <= 375
+
+
+def test_print_shows_everything_in_light(open_page):
+    page = open_page(color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#results [data-scenario]").evaluate_all(
+        "all => all.every(one => one.offsetHeight > 0)"
+    )
+    assert page.locator("details table").first.is_visible()
+    assert page.locator("#theme").is_hidden()
+    assert page.locator("#gains select").first.is_hidden()
