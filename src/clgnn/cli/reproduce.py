@@ -122,9 +122,10 @@ def _show(out: Path, ledger: Ledger, planned: Sequence[Trial], as_json: bool) ->
     keys = {trial.key for trial in planned}
     failed = found[(found["status"] == "failed") & found["key"].isin(keys)]
     done = int(((found["status"] == "done") & found["key"].isin(keys)).sum())
-    paths = []
+    paths: list[Path] = []
     if (found["status"] == "done").any():
-        paths = tables.write(out / "tables", found)
+        ledger.export(out / "trials.csv")
+        paths = [out / "trials.csv", *tables.write(out / "tables", found)]
         try:
             paths += figures.write(out / "figures", found)
         except ValueError as error:  # no matplotlib

@@ -129,7 +129,7 @@ class _Layers(torch.autograd.Function):
         before_tanh: list[Tensor] = []  # the gradients of the layers l+1, .., n
 
         def of_block(number: int) -> Tensor:
-            grad = own[number].repeat_interleave(k, dim=0)
+            grad: Tensor = own[number].repeat_interleave(k, dim=0)
             for later, of_later in zip(blocks[number:], before_tanh, strict=True):
                 grad.addmm_(of_later, later[number])
             return grad
