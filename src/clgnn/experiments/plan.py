@@ -38,6 +38,7 @@ NEEDS_TEST_LABELS = frozenset(
 """Without labels in the test graph these are nothing, or the plain GNN."""
 TUNING_SPLITS = (1000, 1001)
 _OWN_TRAINING = frozenset({*RIVALS, "label_propagation"})
+_GENERAL = ("test_labels", "metric", "class_weight")
 _FOR = ("dataset", "train_labels", "test_label_percent", "gnn", "method")
 
 
@@ -174,7 +175,7 @@ def trial_of(cell: tuple[str, int, int, str], number: int, config: Config, **tun
         for name in given.keys() - CollectiveClassifier().get_params(deep=False).keys():
             raise ValueError(f"{name!r} is no setting of {method}; see CollectiveClassifier")
     elif method in relational.METHODS:
-        shared = {name: value for name, value in general.items() if name in ("test_labels", "metric")}
+        shared = {name: value for name, value in general.items() if name in _GENERAL}
         given = shared if method in _OWN_TRAINING else {**general, "gnn": "gcn"}
         if method in ("gnn_all_labels", "correct_and_smooth"):
             given = {**given, **everything}
