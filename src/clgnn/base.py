@@ -24,7 +24,7 @@ from clgnn.collective.inference import infer, infer_samples, stages
 from clgnn.collective.learning import Epoch, Schedule, Validation, learn
 from clgnn.collective.masking import choose_mask, draw_mask
 from clgnn.collective.sampling import LabelInput
-from clgnn.component import GNN, Component, build
+from clgnn.component import GNN, Component, Propagation, build
 from clgnn.graph import Graph, Graphs, Mask, as_graph, as_mask, known, visible_labels
 from clgnn.labelling import Labelling, measure
 from clgnn.metrics import LOWER_IS_BETTER
@@ -40,6 +40,7 @@ CHOICES = {
     "inference_masks": ("sampled", "all"),
     "sampling": ("systematic", "iid"),
     "optimizer": tuple(_OPTIMIZERS),
+    "propagation": ("auto", "edge_index"),
 }
 # name: (what is expected, whether it is)
 _RANGES: dict[str, tuple[str, Callable[[Any], bool]]] = {
@@ -86,6 +87,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
     max_grad_norm: float = 5.0
     carry_weights: bool = True
     metric: str | None = None
+    propagation: Propagation = "auto"
     memory_budget: float | None = None
     device: str = "auto"
     seed: int = 0
@@ -344,6 +346,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
             self.num_layers,
             self.dropout,
         ).to(graph.x.device)
+        component.propagation = self.propagation
         component.memory_budget = None if self.memory_budget is None else self.memory_budget * 2**30
         if graph.edge_weight is not None and not component.takes_edge_weight:
             name = type(component.gnn).__name__

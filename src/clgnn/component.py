@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from clgnn.nn import GCN, GIN, SAGE, Krylov, Snowball
 
 Factory: TypeAlias = Callable[[int, int], nn.Module]
 GNN: TypeAlias = str | nn.Module | Factory
+Propagation: TypeAlias = Literal["auto", "edge_index"]
 
 NAMES: dict[str, type[nn.Module]] = {
     "gcn": GCN,
@@ -39,6 +40,8 @@ class Component(nn.Module):
         self.takes_labels = "labels" in parameters
         self.takes_edge_weight = "edge_weight" in parameters
         self.at_once: bool | None = None  # whether one call does all samples; found out by the first
+        self.propagation: Propagation = "auto"
+        self.takes_adjacency: bool | None = None  # in place of edge_index; found out by the first call
         self.memory_budget: float | None = None  # in bytes; None for a share of what is free
         self.bytes_a_row: float | None = None  # that a node of a sample keeps; found out when it matters
 

@@ -49,6 +49,8 @@ class CollectiveClassifier(Collective):
         carry_weights: whether an iteration starts from the weights of the one before it, or anew.
         metric: what validation maximises: ``"accuracy"`` (the default), ``"balanced_accuracy"``,
             ``"macro_f1"``; or minimises: ``"log_loss"``, ``"brier"``, ``"calibration_error"``.
+        propagation: ``"auto"`` gives a PyG module a sparse adjacency matrix in place of ``edge_index``, which
+            is faster, if its layers take one and give the same with it; ``"edge_index"`` never does.
         memory_budget: GiB that the samples may keep for a gradient step; those beyond run in chunks, with the
             same result. None is half of what is free.
         device: ``"auto"`` takes a GPU if there is one.

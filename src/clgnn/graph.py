@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from clgnn.nn.propagation import cached
+from clgnn.nn.propagation import cached, propagation
 
 Graphs: TypeAlias = Data | Sequence[Data]
 Mask: TypeAlias = Any  # a bool [N] or the indices of the chosen nodes; a list of them for several graphs
@@ -52,6 +52,11 @@ class Graph:
     @cached_property
     def dense_x(self) -> Tensor:
         return self.x if self.x.layout == torch.strided else self.x.to_dense()
+
+    @cached_property
+    def adjacency(self) -> Tensor:
+        """Aᵀ as PyG's layers take it in place of ``edge_index``: CSR ``[N, N]``, a row a target."""
+        return propagation(self.edge_index, self.num_nodes, self.edge_weight, "sum", dtype=self.x.dtype).csr
 
 
 def as_list(data: Graphs) -> list[Data]:

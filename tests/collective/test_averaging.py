@@ -1,7 +1,10 @@
+import copy
+import dataclasses
+
 import pytest
 import torch
 from torch import nn
-from torch_geometric.nn import GATConv, GCNConv
+from torch_geometric.nn import GATConv, GCNConv, GraphConv, SAGEConv
 
 from clgnn.collective.averaging import average, each_sample
 from clgnn.component import Component, build
@@ -63,3 +66,65 @@ def test_sparse_features_give_what_dense_ones_give(graph):
         component = build(gnn, g.x, g.edge_index, 3, 3, 8, None, 0.0).eval()
         out = average(component, g, labels), average(component, as_graph(sparse), labels)
         assert torch.allclose(*out, atol=1e-6)
+
+
+class Layers(nn.Module):
+    """Two layers of a kind, which take edge weights if they can."""
+
+    def __init__(self, kind, weighted=False):
+        super().__init__()
+        self.first, self.second = kind(5 + 3, 6), kind(6, 4)
+        self.weighted = weighted
+
+    def forward(self, x, edge_index, edge_weight=None):
+        rest = (edge_weight,) if self.weighted else ()
+        return self.second(self.first(x, edge_index, *rest).relu(), edge_index, *rest)
+
+
+@pytest.mark.parametrize("weight", [False, True])
+@pytest.mark.parametrize("kind", [GCNConv, GraphConv])
+def test_layers_that_take_an_adjacency_matrix_get_one(kind, weight, graph):
+    g = as_graph(graph)
+    if weight:
+        g = dataclasses.replace(g, edge_weight=torch.rand(g.edge_index.size(1)))
+    labels = torch.rand(24, 4, 3)
+    torch.manual_seed(0)
+    auto = Component(Layers(kind, weighted=True), nn.Identity())
+    by_edges = copy.deepcopy(auto)
+    by_edges.propagation = "edge_index"
+    outs = [average(component, g, labels) for component in (auto, by_edges)]
+    assert auto.takes_adjacency
+    assert by_edges.takes_adjacency is None
+    torch.testing.assert_close(*outs, rtol=1e-4, atol=1e-5)
+    gradients = [
+        torch.autograd.grad(out.square().sum(), list(c.parameters()))
+        for out, c in zip(outs, (auto, by_edges), strict=True)
+    ]
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-5)
+
+
+def test_other_layers_get_their_edges_as_always(graph):
+    g = as_graph(graph)
+    for kind in (GATConv, lambda i, o: TwoColumns(i, o)):
+        component = Component(Layers(kind), nn.Identity())
+        average(component, g, torch.rand(24, 4, 3))
+        assert component.takes_adjacency is False
+
+
+class TwoColumns(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.conv = GCNConv(i, o)
+
+    def forward(self, x, edge_index):
+        source, target = edge_index  # which a matrix is not
+        return self.conv(x, torch.stack([source, target]))
+
+
+def test_several_edges_between_two_nodes_are_not_one(graph):
+    """A matrix holds their sum, which is another mean: the layer keeps its edges."""
+    g = as_graph(graph)
+    g = dataclasses.replace(g, edge_index=torch.cat([g.edge_index, g.edge_index[:, :9]], dim=1))
+    component = Component(Layers(SAGEConv), nn.Identity())
+    average(component, g, torch.rand(24, 4, 3))
+    assert component.takes_adjacency is False

@@ -94,6 +94,9 @@ MODULES = {
 }
 
 
+FUSED = ("gcn", "sage", "sage max", "gin", "graphconv", "sgc", "appnp", "basic sage")  # take a CSR matrix
+
+
 def labels():
     classes = torch.randint(C, (24, K), generator=torch.Generator().manual_seed(0))
     return nn.functional.one_hot(classes, C).double()
@@ -107,7 +110,7 @@ def double(graph, sparse):
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", [*MODULES, *(f"{name}, adjacency" for name in FUSED)])
 def test_at_once_is_one_after_the_other(name, training, sparse, graph, monkeypatch):
     """With a fixed dropout: what is dropped depends on the place of an element alone."""
 
@@ -117,13 +120,15 @@ def test_at_once_is_one_after_the_other(name, training, sparse, graph, monkeypat
 
     monkeypatch.setattr(nn.functional, "dropout", fixed)
     torch.manual_seed(1)
+    name, _, adjacency = name.partition(", ")
     gnn, g, y = MODULES[name]().double().train(training), double(graph, sparse), labels()
+    edges = (g.adjacency if adjacency else g.edge_index, {})
     parameters = [p for p in gnn.parameters() if p.requires_grad]
     before = {key: value.clone() for key, value in gnn.state_dict().items()}
     outcomes = []
     for run in (_in_a_loop, _at_once):
         gnn.load_state_dict(before)
-        z = run(gnn, g, y, {})
+        z = run(gnn, g, y, edges)
         gradients = torch.autograd.grad(z.square().sum(), parameters, allow_unused=True)
         outcomes.append((z, gradients, {k: v.clone() for k, v in gnn.state_dict().items()}))
     (z, gradients, state), (z_at_once, gradients_at_once, state_at_once) = outcomes
@@ -221,7 +226,7 @@ def test_a_module_that_one_call_can_not_do_runs_in_a_loop(kind, graph):
     component = Component(kind(), nn.Identity())
     out = average(component, g, y)
     assert component.at_once is False
-    assert torch.allclose(out, _in_a_loop(component.gnn, g, y, {}))
+    assert torch.allclose(out, _in_a_loop(component.gnn, g, y, (g.edge_index, {})))
 
 
 def test_the_check_leaves_no_trace(graph):
@@ -231,7 +236,7 @@ def test_the_check_leaves_no_trace(graph):
     torch.manual_seed(0)
     expected = torch.rand(2)
     torch.manual_seed(0)
-    assert _agrees(gnn, g, y, {})
+    assert _agrees(gnn, g, y, (g.edge_index, {}))
     assert torch.equal(torch.rand(2), expected)
     assert gnn.training
     assert all(torch.equal(gnn.state_dict()[key], value) for key, value in before.items())

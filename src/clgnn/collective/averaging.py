@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
+from torch_geometric.nn import MessagePassing
 
 import clgnn.collective.operations  # noqa: F401  (what LabelledFeatures can do)
 from clgnn.collective.features import LabelledFeatures, whole
 from clgnn.collective.memory import SHARE, bytes_a_sample, free_bytes
 from clgnn.component import Component
 from clgnn.graph import Graph
+
+Edges: TypeAlias = tuple[Tensor, dict[str, Any]]
 
 ALWAYS_FITS = 1_000_000
 """So many rows (nodes times samples) need no measurement."""
@@ -53,14 +56,14 @@ def average(component: Component, graph: Graph, labels: Tensor) -> Tensor:
 
 def _representation(component: Component, graph: Graph, labels: Tensor) -> Tensor:
     """The mean of Z over the samples, ``[N, d]``."""
-    options = _options(component, graph)
+    edges = _edges(component, graph, labels)
     if component.takes_labels:
-        z: Tensor = component.gnn(graph.x, graph.edge_index, labels=labels, **options)
+        z: Tensor = component.gnn(graph.x, edges[0], labels=labels, **edges[1])
         return z
     if component.at_once is None:
-        component.at_once = _agrees(component.gnn, graph, labels[:, :2], options)
+        component.at_once = _agrees(component.gnn, graph, labels[:, :2], edges)
     together = _at_once if component.at_once else _in_a_loop
-    return together(component.gnn, graph, labels, options)
+    return together(component.gnn, graph, labels, edges)
 
 
 def _chunk(component: Component, graph: Graph, labels: Tensor, run: Callable[[Tensor], Tensor]) -> int:
@@ -83,24 +86,49 @@ def each_sample(component: Component, graph: Graph, labels: Tensor) -> Tensor:
     return torch.stack([average(component, graph, sample) for sample in samples], dim=1)
 
 
-def _options(component: Component, graph: Graph) -> dict[str, Any]:
+def _edges(component: Component, graph: Graph, labels: Tensor) -> Edges:
+    """What stands for the edges in a call of the GNN, and its further arguments."""
     weighted = component.takes_edge_weight and graph.edge_weight is not None
-    return {"edge_weight": graph.edge_weight} if weighted else {}
+    plain: Edges = graph.edge_index, {"edge_weight": graph.edge_weight} if weighted else {}
+    if component.takes_labels or component.propagation == "edge_index":
+        return plain
+    if component.takes_adjacency is None:
+        component.takes_adjacency = _takes_adjacency(component.gnn, graph, labels[:, :1], plain)
+    return (graph.adjacency, {}) if component.takes_adjacency else plain
 
 
-def _in_a_loop(gnn: nn.Module, graph: Graph, labels: Tensor, options: dict[str, Any]) -> Tensor:
+def _takes_adjacency(gnn: nn.Module, graph: Graph, labels: Tensor, plain: Edges) -> bool:
+    """Whether all layers multiply with a sparse matrix themselves, and give what they do from edge_index."""
+    layers = [module for module in gnn.modules() if isinstance(module, MessagePassing)]
+    if not layers or not all(layer.fuse for layer in layers) or graph.x.device.type != "cpu":
+        return False
+    training = gnn.training
+    gnn.eval()
+    try:
+        with torch.no_grad():
+            z, of_adjacency = (
+                _in_a_loop(gnn, graph, labels, edges) for edges in (plain, (graph.adjacency, {}))
+            )
+    except Exception:  # whatever a module wants with its edges: it gets them as it always does
+        return False
+    finally:
+        gnn.train(training)
+    return _close(z, of_adjacency)
+
+
+def _in_a_loop(gnn: nn.Module, graph: Graph, labels: Tensor, edges: Edges) -> Tensor:
     """The mean over K calls: slow, and right by definition."""
     inputs = (torch.cat([graph.dense_x, sample], dim=1) for sample in labels.unbind(dim=1))
-    return torch.stack([gnn(x, graph.edge_index, **options) for x in inputs]).mean(dim=0)
+    return torch.stack([gnn(x, edges[0], **edges[1]) for x in inputs]).mean(dim=0)
 
 
-def _at_once(gnn: nn.Module, graph: Graph, labels: Tensor, options: dict[str, Any]) -> Tensor:
+def _at_once(gnn: nn.Module, graph: Graph, labels: Tensor, edges: Edges) -> Tensor:
     """The mean over K samples of one call."""
-    z = gnn(LabelledFeatures(labels, graph.x), graph.edge_index, **options)
+    z = gnn(LabelledFeatures(labels, graph.x), edges[0], **edges[1])
     return whole(z).mean(dim=1)
 
 
-def _agrees(gnn: nn.Module, graph: Graph, labels: Tensor, options: dict[str, Any]) -> bool:
+def _agrees(gnn: nn.Module, graph: Graph, labels: Tensor, edges: Edges) -> bool:
     """Whether one call for all samples gives what the loop gives: values and gradients, dropout off."""
     parameters = [parameter for parameter in gnn.parameters() if parameter.requires_grad]
     training = gnn.training
@@ -109,7 +137,7 @@ def _agrees(gnn: nn.Module, graph: Graph, labels: Tensor, options: dict[str, Any
         gnn.eval()
         try:
             for run in (_in_a_loop, _at_once):
-                z = run(gnn, graph, labels, options)
+                z = run(gnn, graph, labels, edges)
                 results.append([z.detach()])
                 if parameters:
                     gradients = torch.autograd.grad(z.square().sum(), parameters, allow_unused=True)
@@ -119,7 +147,8 @@ def _agrees(gnn: nn.Module, graph: Graph, labels: Tensor, options: dict[str, Any
         finally:
             gnn.train(training)
     loop, at_once = results
-    return len(loop) == len(at_once) and all(
-        torch.allclose(a, b, rtol=1e-3, atol=1e-4 * max(1.0, float(a.abs().max())))
-        for a, b in zip(loop, at_once, strict=True)
-    )
+    return len(loop) == len(at_once) and all(_close(a, b) for a, b in zip(loop, at_once, strict=True))
+
+
+def _close(a: Tensor, b: Tensor) -> bool:
+    return torch.allclose(a, b, rtol=1e-3, atol=1e-4 * max(1.0, float(a.abs().max())))

@@ -168,17 +168,40 @@ def linear(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return LabelledFeatures((shared if bias is None else shared + bias).unsqueeze(1) + each @ wy.t())
 
 
-@handles("matmul mm __matmul__ spmm")
+@handles("matmul mm __matmul__ _sparse_mm")
 def matmul(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    left, right, *reduce = args
+    left, right, *rest = args
     if mine(left) and not mine(right) and right.dim() == 2 and right.layout == torch.strided:
         return linear(F.linear, (left, right.t()), {}) if len(size_of(left)) > 1 else NotImplemented
-    if mine(left) or left.layout == torch.strided or left.requires_grad or reduce not in ([], ["sum"]):
+    reduce = rest[0] if rest else "sum"
+    if mine(left) or left.layout == torch.strided or left.requires_grad or len(size_of(right)) != 2:
         return NotImplemented
-    made = cached(left)
-    if "matrix" not in made:
-        made["matrix"] = SparseMatrix(left.detach().to_sparse_csr())
-    return _map(right, lambda part: made["matrix"] @ part)
+    if reduce in ("sum", "mean"):
+        matrix = _matrix(left, reduce)
+        return _map(right, lambda part: matrix @ part)
+    return _map(right, lambda part: _reduced(left, part, reduce))
+
+
+def _matrix(sparse: Tensor, reduce: str) -> SparseMatrix:
+    """A sparse tensor, and the mean over the entries of its rows, as a constant; made once."""
+    made = cached(sparse)
+    if reduce not in made:
+        csr = sparse.detach().to_sparse_csr()
+        if reduce == "mean":
+            counts = csr.crow_indices().diff()
+            values = csr.values() / torch.repeat_interleave(counts, counts)
+            csr = torch.sparse_csr_tensor(
+                csr.crow_indices(), csr.col_indices(), values, csr.shape, check_invariants=False
+            )
+        made[reduce] = SparseMatrix(csr)
+    matrix: SparseMatrix = made[reduce]
+    return matrix
+
+
+def _reduced(sparse: Tensor, part: Tensor, reduce: str) -> Tensor:
+    """Minima and maxima: the samples are further columns."""
+    out: Tensor = torch.sparse.mm(sparse, part.reshape(part.size(0), -1), reduce)
+    return out.view(sparse.size(0), *part.shape[1:])
 
 
 # Along the nodes
