@@ -97,10 +97,11 @@ class Categorical:
         return F.one_hot(y + 1, self.num_classes + 1)[:, 1:].float()
 
     def draw(self, parameters: Tensor, points: Tensor) -> Tensor:
-        edges = parameters.softmax(dim=1).cumsum(dim=1)
-        edges = edges / edges[:, -1:]  # the last edge is 1 exactly, above every point
-        classes = torch.searchsorted(edges, points.contiguous(), right=True)
-        return F.one_hot(classes, self.num_classes).float()
+        upper = parameters.softmax(dim=1).cumsum(dim=1)
+        upper = (upper / upper[:, -1:]).unsqueeze(1)  # the last one is 1 exactly, above every point
+        lower = F.pad(upper[..., :-1], (1, 0))
+        point = points.unsqueeze(2)
+        return ((point >= lower) & (point < upper)).float()  # one-hot without a detour
 
     def mean(self, parameters: Tensor) -> Tensor:
         return parameters.softmax(dim=1)
@@ -200,5 +201,7 @@ class LabelInput:
                 predicted = self.family.uninformed(n, y.device)
             u = points(n, self.num_samples, self.sampling, generator)
             filled = self.family.draw(predicted, u)
+        if not bool(shown.any()):
+            return filled
         truth = self.family.encode(y).unsqueeze(1)
         return torch.where(shown[:, None, None], truth, filled)

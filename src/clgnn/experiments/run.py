@@ -9,6 +9,7 @@ import platform
 import subprocess
 import time
 import traceback
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from joblib import Parallel, delayed, parallel_config
 from torch import Tensor
 
 from clgnn import datasets, relational, splits
+from clgnn.collective.memory import keep_freed_memory
 from clgnn.experiments.ledger import Ledger
 from clgnn.experiments.plan import Config, Trial, tuning
 from clgnn.graph import Graphs, as_list, as_mask
@@ -107,6 +109,7 @@ def work(folder: str | PathLike[str], trial: Trial, role: str = "result", thread
     with ledger.claim(trial.key) as free:
         if not free:
             return False
+        keep_freed_memory()
         if threads is not None:
             torch.set_num_threads(threads)
         dataset, train_labels, percent, method = trial.cell
@@ -155,7 +158,9 @@ def run(
     with parallel_config(backend=backend if jobs > 1 or backend == "ray" else "sequential", **options):
         # one at a time: trials take seconds to hours, and none should wait behind another in a batch
         parallel = Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="all" if backend == "ray" else jobs)
-        parallel(delayed(work)(folder, trial, role, threads) for trial in left)
+        with warnings.catch_warnings():  # a worker whose memory has grown is replaced; no trial is lost
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
+            parallel(delayed(work)(folder, trial, role, threads) for trial in left)
 
 
 def tuned(
