@@ -17,7 +17,6 @@ from rich.table import Table
 from benchmarks import scale
 from benchmarks.steps import LIMITS, interleaved, steps, variance_ratio
 from clgnn import CollectiveClassifier, datasets, splits
-from clgnn.collective.memory import keep_freed_memory
 
 console = Console(width=110)
 
@@ -44,7 +43,6 @@ def _cpuinfo() -> list[str]:
 def main(names: str, rounds: int, quick: bool, whole: str, out: Path | None) -> None:
     """What K = 10 samples cost, as ratios in one run."""
     rounds = 3 if quick else rounds
-    keep_freed_memory()  # for all contenders alike, as the commands do
     result: dict[str, Any] = {"machine": machine(), "rounds": rounds}
     console.print(result["machine"], highlight=False)
     for name in names.split(","):

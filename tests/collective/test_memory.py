@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import pytest
 import torch
 from torch_geometric.nn import GATConv
@@ -51,27 +48,3 @@ def test_less_memory_is_kept_under_a_budget(graph, train, val):
     wide = CollectiveClassifier(**settings).fit(graph, train, val).predict_proba(graph)
     tight = CollectiveClassifier(**settings, memory_budget=1e-9).fit(graph, train, val).predict_proba(graph)
     assert torch.allclose(wide, tight, atol=1e-4)
-
-
-def test_freed_memory_can_be_kept():
-    """A block that was freed is given out again, instead of being mapped anew. In a process of its own."""
-    code = """
-import ctypes, resource, torch
-from clgnn.collective.memory import keep_freed_memory
-def faults():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(5):
-        torch.ones(20_000_000)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-first = faults()
-if keep_freed_memory():
-    faults()
-    print(first, faults())
-"""
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    if not out:
-        pytest.skip("the C library is not glibc")
-    mapped, kept = map(int, out.split())
-    if mapped < 10_000:
-        pytest.skip("the system maps huge pages, of which there are few")
-    assert kept < mapped / 10

@@ -18,7 +18,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from clgnn.base import CHOICES
 from clgnn.collective.learning import Epoch
-from clgnn.collective.memory import keep_freed_memory
 from clgnn.component import GNN, NAMES
 from clgnn.estimator import CollectiveClassifier
 from clgnn.graph import Graphs, as_list
@@ -110,7 +109,6 @@ def gnn(name: str) -> GNN:
 
 def set_threads(threads: int | None, data: Graphs, num_samples: int) -> None:
     """As many as asked for; or one for a small graph, whose threads would only wait for each other."""
-    keep_freed_memory()
     rows = sum(graph.x.size(0) for graph in as_list(data)) * num_samples
     if threads is not None or rows < 100_000:
         torch.set_num_threads(threads or 1)

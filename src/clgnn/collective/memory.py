@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,25 +21,6 @@ def free_bytes(device: torch.device) -> float:
         return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
     except (OSError, StopIteration, ValueError):
         return float("inf")
-
-
-def keep_freed_memory() -> bool:
-    """Large blocks that are freed stay with the process, for the next step, and are not given back.
-
-    A step on a large graph allocates the same blocks as the one before. By default glibc maps each of
-    them anew, and the system fills it with zeros, page by page, which can take longer than the computation.
-    The commands of ``clgnn`` call this; in a program of yours it is yours to decide, as it is for the whole
-    process: ``from clgnn.collective.memory import keep_freed_memory``.
-
-    Returns:
-        Whether it could be done: with glibc (Linux) it can.
-    """
-    trim_threshold, mmap_max = -1, -4  # as malloc.h has them
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError, TypeError):
-        return False
-    return bool(mallopt(mmap_max, 0)) and bool(mallopt(trim_threshold, -1))
 
 
 def bytes_a_sample(run: Callable[[Tensor], Tensor], labels: Tensor) -> float:

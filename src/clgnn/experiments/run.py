@@ -24,7 +24,6 @@ from joblib import Parallel, delayed, parallel_config
 from torch import Tensor
 
 from clgnn import datasets, relational, splits
-from clgnn.collective.memory import keep_freed_memory
 from clgnn.experiments.ledger import Ledger
 from clgnn.experiments.plan import Config, Trial, tuning
 from clgnn.graph import Graphs, as_list, as_mask
@@ -109,7 +108,6 @@ def work(folder: str | PathLike[str], trial: Trial, role: str = "result", thread
     with ledger.claim(trial.key) as free:
         if not free:
             return False
-        keep_freed_memory()
         if threads is not None:
             torch.set_num_threads(threads)
         dataset, train_labels, percent, method = trial.cell

@@ -8,10 +8,10 @@ from torch import Tensor
 
 
 def dropout(h: Tensor, p: float, training: bool) -> Tensor:
-    """As ``torch.nn.functional.dropout``, from eight 8-bit numbers in each 64-bit random one.
+    """As ``torch.nn.functional.dropout``, from 64 bits in each 64-bit random number if p is 1/2.
 
-    16-bit numbers, if p is not a multiple of 1/256: it is rounded to one of 2⁻¹⁶ then. What is kept is scaled
-    by just that, so that the expectation is h.
+    Else from 8-bit numbers, or from 16-bit ones if p is not a multiple of 1/256: it is rounded to one of 2⁻¹⁶
+    then. What is kept is scaled by just that, so that the expectation is h.
 
     Example:
         >>> import torch
@@ -24,13 +24,24 @@ def dropout(h: Tensor, p: float, training: bool) -> Tensor:
 
 def dropout_mask(h: Tensor, p: float) -> Tensor | None:
     """What dropout multiplies h with: 0, or what keeps the expectation; None if that is 1 everywhere."""
+    if p == 0:
+        return None
+    if h.device.type != "cpu" or p == 1:
+        return F.dropout(torch.ones_like(h), p)
+    if p == 0.5:  # one bit is enough
+        octets = _random(-(-h.numel() // 8), torch.uint8).unsqueeze(1) & _BITS
+        return octets.view(-1)[: h.numel()].view(h.shape).ne(0).to(h.dtype).mul_(2)
     kind, levels = (torch.int8, 2**8) if float(p * 2**8).is_integer() else (torch.int16, 2**16)
     dropped = round(p * levels)
-    if dropped == 0:
-        return None
-    if h.device.type != "cpu" or dropped == levels:
-        return F.dropout(torch.ones_like(h), p)
-    words = torch.empty(-(-h.numel() * kind.itemsize // 8), dtype=torch.int64)
+    kept = _random(h.numel(), kind).view(h.shape) >= dropped - levels // 2
+    return kept.to(h.dtype).mul_(levels / max(levels - dropped, 1))
+
+
+_BITS = 2 ** torch.arange(8, dtype=torch.uint8)
+
+
+def _random(count: int, kind: torch.dtype) -> Tensor:
+    """So many random integers, of all values alike, from 64-bit ones."""
+    words = torch.empty(-(-count * kind.itemsize // 8), dtype=torch.int64)
     words.random_(torch.iinfo(torch.int64).min, None)  # all 64 bits
-    numbers = words.view(kind)[: h.numel()].view(h.shape)
-    return (numbers >= dropped - levels // 2).to(h.dtype).mul_(levels / (levels - dropped))
+    return words.view(kind)[:count]

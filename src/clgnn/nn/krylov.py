@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -89,6 +90,12 @@ class Snowball(nn.Module):
         return out
 
 
+def _add_products(total: Tensor, blocks: Sequence[Tensor], weights: Sequence[Tensor]) -> None:
+    """``total += Σ_j B_j W_j``, in place."""
+    for block, weight in zip(blocks, weights, strict=True):
+        total.addmm_(block, weight)
+
+
 class _Layers(torch.autograd.Function):
     """The hidden layers for all samples: the mean of ``A [Y_k | H_1 | .. | H_n]``, ``[N, C + n h]``.
 
@@ -105,8 +112,8 @@ class _Layers(torch.autograd.Function):
         gathered, activations, masks = [of_labels.reshape(n * k, c)], [], []
         for weight, constant in zip(weights, from_x.split(h, dim=1), strict=True):
             t = constant.repeat_interleave(k, dim=0)
-            for block, w in zip(gathered, weight.split([c, *[h] * (len(gathered) - 1)], dim=1), strict=True):
-                t.addmm_(block, w.t())
+            parts = weight.split([c, *[h] * (len(gathered) - 1)], dim=1)
+            _add_products(t, gathered, [part.t() for part in parts])
             kept = dropout_mask(t.tanh_(), p)
             dropped = (t if kept is None else t * kept).view(n, k, h)
             if len(gathered) < depth:
@@ -130,8 +137,7 @@ class _Layers(torch.autograd.Function):
 
         def of_block(number: int) -> Tensor:
             grad: Tensor = own[number].repeat_interleave(k, dim=0)
-            for later, of_later in zip(blocks[number:], before_tanh, strict=True):
-                grad.addmm_(of_later, later[number])
+            _add_products(grad, before_tanh, [later[number] for later in blocks[number:]])
             return grad
 
         for layer in reversed(range(depth)):

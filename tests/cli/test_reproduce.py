@@ -1,0 +1,115 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from clgnn import datasets, splits
+from clgnn.cli import main
+from clgnn.experiments import run as running
+from clgnn.experiments.ledger import Ledger
+from clgnn.experiments.plan import config_text
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch):
+    """A small generated graph in place of every dataset."""
+    data = datasets.load("citations", num_nodes=300)
+
+    def split(name, train_labels, test_label_percent, trial, data):
+        observed = 40 if test_label_percent else 0
+        return splits.random(data, 40, observed, test_nodes=100, val_nodes=50, seed=trial)
+
+    monkeypatch.setattr(datasets, "load", lambda name, *rest, **options: data)
+    monkeypatch.setattr(running, "_dataset", lambda name: data)
+    monkeypatch.setattr(splits, "paper", split)
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, ["reproduce", *map(str, arguments)])
+
+
+def quick(tmp_path, *arguments):
+    out = tmp_path / "results"
+    options = ("--quick", "--datasets", "cora", "--methods", "gcn,gcn+cl", "--quiet", "--out", out)
+    return out, call("main", *options, *arguments)
+
+
+def test_it_writes_a_ledger_tables_and_figures(tmp_path):
+    out, result = quick(tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "8 of 8 trials done, 0 failed" in " ".join(result.output.split())
+    assert "GCN + CL" in result.output
+    assert (out / "tables" / "main.md").exists()
+    assert (out / "tables" / "main.tex").exists()
+    assert (out / "trials.csv").exists()
+    assert (out / "figures" / "gains.svg").exists()
+    assert set(Ledger(out).trials()["method"]) == {"gcn", "gcn+cl"}
+
+
+def test_the_same_command_again_runs_nothing(tmp_path, monkeypatch):
+    quick(tmp_path)
+    monkeypatch.setattr(running, "run_trial", lambda trial: pytest.fail("ran again"))
+    out, result = quick(tmp_path, "--json")
+    assert json.loads(result.output)["done"] == 8
+    assert json.loads(result.output)["failed"] == []
+
+
+def test_more_trials_are_added_to_those_that_are_there(tmp_path):
+    out, _ = quick(tmp_path, "--trials", 1)
+    before = set(Ledger(out).trials()["finished"])
+    _, result = quick(tmp_path, "--trials", 3)
+    assert result.exit_code == 0
+    trials = Ledger(out).trials()
+    assert len(trials) == 12
+    assert before <= set(trials["finished"])
+
+
+def test_a_failed_trial_is_named_at_the_end(tmp_path, monkeypatch):
+    def fail(trial):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(running, "run_trial", fail)
+    _, result = quick(tmp_path, "--trials", 1)
+    assert result.exit_code == 0
+    assert "failed: cora 85 labels, 0 %, gcn, trial 0: out of luck" in " ".join(result.output.split())
+
+
+def test_tuning_writes_what_it_chose_as_a_configuration(tmp_path):
+    mine = tmp_path / "mine.toml"
+    mine.write_text("[[rule]]\nset = { patience = 5 }\n[grid]\nlr = [0.01, 0.05]\n")
+    out, result = quick(tmp_path, "--tune", "--config", mine, "--trials", 1)
+    assert result.exit_code == 0, result.output
+    assert len(Ledger(out).trials("other")) == 2 * 2 * 2 * 2  # methods, scenarios, rates, splits
+    again = call("main", "--quick", "--datasets", "cora", "--methods", "gcn", "--trials", 1, "--quiet",
+                 "--out", out, "--config", out / "tuned.toml")  # fmt: skip
+    assert again.exit_code == 0, again.output
+    rows = Ledger(out).trials()
+    assert set(rows["trial"]) == {0}
+    assert {row["lr"] for row in rows["settings"]} <= {0.01, 0.05}
+
+
+def test_the_settings_can_be_printed_to_copy():
+    assert call("--print-config").output == config_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "which experiment? One of main, learning-curve"),
+        (("main", "--datasets", "coral"), "dataset is 'coral'; expected cora, pubmed"),
+        (("main", "--methods", "gnc"), "method is 'gnc'; expected gcn"),
+        (("ablation-predicted", "--datasets", "protein"), "has none of these methods on these datasets"),
+    ],
+)
+def test_mistakes_end_in_one_clear_line(tmp_path, arguments, message):
+    result = call(*arguments, "--out", tmp_path)
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.split())
+    assert "Traceback" not in result.output
+
+
+def test_ray_is_an_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    _, result = quick(tmp_path, "--backend", "ray")
+    assert result.exit_code == 2
+    assert 'pip install "clgnn[ray]"' in result.output
