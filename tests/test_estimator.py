@@ -298,3 +298,13 @@ class TestRegressor:
         numbers.y[20:] = torch.nan
         model = CollectiveRegressor(**SETTINGS).fit(numbers, range(80))
         assert bool(torch.isfinite(model.predict_proba(numbers)).all())
+
+
+@pytest.mark.parametrize("variant", [{}, {"test_labels": "partial"}, {"num_iterations": 0}], ids=str)
+def test_the_last_stage_is_the_prediction(variant, graph, train, val, test):
+    model = quick(**variant).fit(graph, train, val)
+    observed = train if variant.get("test_labels") == "partial" else None
+    stages = list(model.staged_predict_proba(graph, observed))
+    assert len(stages) == model.num_iterations + 1
+    assert torch.equal(stages[-1], model.predict_proba(graph, observed))
+    assert all(torch.allclose(stage.sum(dim=1), torch.ones(24)) for stage in stages)

@@ -49,7 +49,7 @@ def test_it_writes_a_ledger_tables_and_figures(tmp_path):
 def test_the_same_command_again_runs_nothing(tmp_path, monkeypatch):
     quick(tmp_path)
     monkeypatch.setattr(running, "run_trial", lambda trial: pytest.fail("ran again"))
-    out, result = quick(tmp_path, "--json")
+    _, result = quick(tmp_path, "--json")
     assert json.loads(result.output)["done"] == 8
     assert json.loads(result.output)["failed"] == []
 
@@ -76,7 +76,7 @@ def test_a_failed_trial_is_named_at_the_end(tmp_path, monkeypatch):
 
 def test_tuning_writes_what_it_chose_as_a_configuration(tmp_path):
     mine = tmp_path / "mine.toml"
-    mine.write_text("[[rule]]\nset = { patience = 5 }\n[grid]\nlr = [0.01, 0.05]\n")
+    mine.write_text(config_text().partition("[grid]")[0] + "[grid]\nlr = [0.01, 0.05]\n")
     out, result = quick(tmp_path, "--tune", "--config", mine, "--trials", 1)
     assert result.exit_code == 0, result.output
     assert len(Ledger(out).trials("other")) == 2 * 2 * 2 * 2  # methods, scenarios, rates, splits
@@ -86,6 +86,23 @@ def test_tuning_writes_what_it_chose_as_a_configuration(tmp_path):
     rows = Ledger(out).trials()
     assert set(rows["trial"]) == {0}
     assert {row["lr"] for row in rows["settings"]} <= {0.01, 0.05}
+
+
+def test_a_cell_that_could_not_be_tuned_is_named(tmp_path, monkeypatch):
+    real = running.run_trial
+
+    def fail(trial):
+        if trial.trial >= 1000 and trial.method == "gcn+cl":
+            raise RuntimeError("out of luck")
+        return real(trial)
+
+    monkeypatch.setattr(running, "run_trial", fail)
+    mine = tmp_path / "mine.toml"
+    mine.write_text(config_text().partition("[grid]")[0] + "[grid]\nlr = [0.05]\n")
+    _, result = quick(tmp_path, "--tune", "--config", mine, "--trials", 1)
+    said = " ".join(result.output.split())
+    assert "not tuned: cora 85 labels, 0 %, gcn+cl: out of luck" in said
+    assert "not tuned: cora 85 labels, 0 %, gcn:" not in said
 
 
 def test_the_settings_can_be_printed_to_copy():

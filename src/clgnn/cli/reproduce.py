@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+import pandas as pd
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from clgnn import datasets as data
@@ -81,6 +82,7 @@ def reproduce(
         with _progress(ledger, searched, "tuning", jobs, quiet):
             run(searched, out, jobs, backend, role="other")
         best = dict(tuned(wanted, settings, out))
+        _name_failed(ledger.trials("other"), searched, "not tuned")
         with written(out / "tuned.toml") as temporary:
             base = Path(config).read_text(encoding="utf-8") if config else config_text()
             temporary.write_text(f"{base}\n{tuned_text(best)}", encoding="utf-8")
@@ -142,18 +144,23 @@ def _show(out: Path, ledger: Ledger, planned: Sequence[Trial], as_json: bool) ->
     for table in tables.tables(found).values():
         for part in tables.parts(table, console.width):
             console.print(tables.to_rich(part))
-    for row in failed.to_dict("records"):
-        reason = str(row["error"]).splitlines()[0]
-        errors.print(
-            f"failed: {row['dataset']} {row['train_labels']} labels, {row['test_label_percent']} %, "
-            f"{row['method']}, trial {row['trial']}: {reason}",
-            highlight=False,
-        )
+    _name_failed(found, planned, "failed")
     console.print(
         f"{done} of {len(planned)} trials done, {len(failed)} failed. Tables and figures in {out}; "
         f"`clgnn report {out} --out report.html` makes a page of them.",
         highlight=False,
     )
+
+
+def _name_failed(found: pd.DataFrame, planned: Sequence[Trial], what: str) -> None:
+    keys = {trial.key for trial in planned}
+    for row in found[(found["status"] == "failed") & found["key"].isin(keys)].to_dict("records"):
+        number = f", trial {row['trial']}" if what == "failed" else ""
+        errors.print(
+            f"{what}: {row['dataset']} {row['train_labels']} labels, {row['test_label_percent']} %, "
+            f"{row['method']}{number}: {str(row['error']).splitlines()[0]}",
+            highlight=False,
+        )
 
 
 @contextmanager
