@@ -64,6 +64,20 @@ def test_an_export_reads_as_the_ledger_does(tmp_path):
     assert exported["predictions"].isna().all()
 
 
+def test_an_export_can_be_taken_in_again(tmp_path):
+    first, second = Ledger(tmp_path / "a"), Ledger(tmp_path / "b")
+    first.write(row("a", iterations=[0.25, 0.5], validation=0.75, peak_memory=12.5))
+    first.write(row("b", trial=1, status="failed", error="no memory", metrics=None))
+    first.export(tmp_path / "trials.csv")
+    second.restore(tmp_path / "trials.csv")
+    second.restore(tmp_path / "trials.csv")
+    assert second.finished() == {"a"}
+    assert second.finished(failed=True) == {"a", "b"}
+    columns = ["key", "settings", "accuracy", "iterations", "validation", "peak_memory", "error"]
+    old, new = (ledger.trials().sort_values("key")[columns].astype(str) for ledger in (first, second))
+    assert new.values.tolist() == old.values.tolist()
+
+
 def test_no_ledger_is_said_clearly(tmp_path):
     with pytest.raises(ValueError, match=r"no ledger.sqlite; expected a folder that `clgnn reproduce` wrote"):
         read(tmp_path / "nothing")

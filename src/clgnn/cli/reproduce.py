@@ -30,6 +30,8 @@ from clgnn.report import figures, tables
 @click.option("--jobs", default=1, type=click.IntRange(min=1), help="Trials at a time, each in a process.")
 @click.option("--out", default="results", type=click.Path(path_type=Path), help="Folder of the ledger, the "
               "tables and the figures; what is done there is not run again.")  # fmt: skip
+@click.option("--from", "exported", type=click.Path(exists=True, dir_okay=False), help="A trials.csv of an "
+              "earlier run, whose trials are not run again.")  # fmt: skip
 @click.option("--config", type=click.Path(exists=True, dir_okay=False), help="Settings, as --print-config "
               "prints them.  [default: the paper's]")  # fmt: skip
 @click.option("--tune", is_flag=True, help="First search the grid of the settings, on validation, for plain "
@@ -48,6 +50,7 @@ def reproduce(
     number: int | None,
     jobs: int,
     out: Path,
+    exported: str | None,
     config: str | None,
     tune: bool,
     quick: bool,
@@ -76,6 +79,8 @@ def reproduce(
     if backend == "ray":
         _connect(address)
     ledger = Ledger(out)
+    if exported is not None:
+        ledger.restore(exported)
     best = {}
     if tune:
         searched = [trial for _, _, some in tuning(wanted, settings) for trial in some]
@@ -115,7 +120,7 @@ def _connect(address: str | None) -> None:
     except ImportError as error:
         raise ValueError('--backend ray needs Ray: pip install "clgnn[ray]"') from error
     if not ray.is_initialized():
-        ray.init(address=address, log_to_driver=False)
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     register_ray()
 
 

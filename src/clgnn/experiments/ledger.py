@@ -8,6 +8,7 @@ that were running.
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -17,6 +18,9 @@ from typing import Any
 
 import pandas as pd
 from filelock import FileLock, Timeout
+
+from clgnn.metrics import CLASSIFICATION
+from clgnn.persistence import written
 
 _JSON = ("settings", "metrics", "iterations", "reliability", "versions")
 _COLUMNS = (
@@ -151,8 +155,6 @@ class Ledger:
 
     def export(self, path: str | PathLike[str]) -> None:
         """Writes the trials to a CSV file that :func:`read` takes; predictions and claims stay behind."""
-        from clgnn.persistence import written
-
         table = self.trials().drop(columns="predictions")
         for column in _JSON:
             if column in table:
@@ -160,6 +162,17 @@ class Ledger:
         order = ["dataset", "train_labels", "test_label_percent", "method", "trial"]
         with written(Path(path)) as temporary:
             table.sort_values(order).to_csv(temporary, index=False, float_format="%.6g")
+
+    def restore(self, path: str | PathLike[str]) -> None:
+        """Takes the trials of a CSV export in, so that they need not be run again."""
+        for row in read(path).to_dict("records"):
+            given = {str(name): None if _missing(value) else value for name, value in row.items()}
+            metrics = {name: given.pop(name) for name in CLASSIFICATION if name in given}
+            self.write({**given, "metrics": metrics if given["status"] == "done" else None})
+
+
+def _missing(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def read(path: str | PathLike[str]) -> pd.DataFrame:

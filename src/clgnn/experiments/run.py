@@ -124,7 +124,8 @@ def work(folder: str | PathLike[str], trial: Trial, role: str = "result", thread
             "revision": revision(),
         }
         try:
-            row |= run_trial(trial)
+            with parallel_config(backend="sequential"):  # a trial must not wait for workers that run trials
+                row |= run_trial(trial)
         except Exception as error:  # one trial must not end the others; what it was stands in the ledger
             row |= {"status": "failed", "error": f"{error}\n{traceback.format_exc()}"}
         ledger.write({**row, "finished": datetime.now(UTC).isoformat(timespec="seconds")})
