@@ -23,8 +23,8 @@ from clgnn.report import figures, tables
 
 @click.command()
 @click.argument("experiment", required=False, type=click.Choice([*EXPERIMENTS, "all"]))
-@click.option("--datasets", "chosen", default="", help="Some of the datasets, with commas in between.")
-@click.option("--methods", default="", help="Some of the methods, with commas in between: gcn,gcn+cl,ica ..")
+@click.option("--datasets", "chosen", help="Some of the datasets, with commas in between.  [default: all]")
+@click.option("--methods", help="Some of the methods, with commas in between: gcn,gcn+cl,ica  [default: all]")
 @click.option("--trials", "number", type=click.IntRange(min=1), help="Splits a cell.  [default: 5; 10 for "
               "ablation-predicted; 2 with --quick]")  # fmt: skip
 @click.option("--jobs", default=1, type=click.IntRange(min=1), help="Trials at a time, each in a process.")
@@ -45,8 +45,8 @@ from clgnn.report import figures, tables
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def reproduce(
     experiment: str | None,
-    chosen: str,
-    methods: str,
+    chosen: str | None,
+    methods: str | None,
     number: int | None,
     jobs: int,
     out: Path,
@@ -109,8 +109,8 @@ def _default(experiment: str, cell: tuple[str, int, int, str]) -> int:
     return 10 if ablation else 5
 
 
-def _list(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
+def _list(text: str | None) -> list[str]:
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
 def _connect(address: str | None) -> None:

@@ -198,6 +198,7 @@ def time_against_accuracy(found: pd.DataFrame) -> Figure | None:
                     axes.plot(x, y, color=looks[method]["color"], linewidth=1, alpha=0.6, zorder=1)
                 axes.plot(point["seconds"], point["mean"], label=names.method(method), **looks[method])
             axes.set_xscale("log")
+            axes.xaxis.set_minor_formatter("")  # labels of less than a decade would overlap
             axes.set_title(f"{names.dataset(dataset)} {count}, {percent} %")
             axes.tick_params(labelleft=True, labelbottom=True)
         row[0].set_ylabel("balanced accuracy in %" if datasets[0][0] == "friendster" else "accuracy in %")
