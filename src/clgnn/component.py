@@ -41,7 +41,8 @@ class Component(nn.Module):
         self.takes_edge_weight = "edge_weight" in parameters
         self.at_once: bool | None = None  # whether one call does all samples; found out by the first
         self.propagation: Propagation = "auto"
-        self.takes_adjacency: bool | None = None  # in place of edge_index; found out by the first call
+        # whether it takes a matrix in place of edge_index, without and with weights; the first calls find out
+        self.takes_adjacency: dict[bool, bool] = {}
         self.memory_budget: float | None = None  # in bytes; None for a share of what is free
         self.bytes_a_row: float | None = None  # that a node of a sample keeps; found out when it matters
 

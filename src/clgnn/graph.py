@@ -54,6 +54,13 @@ class Graph:
         return self.x if self.x.layout == torch.strided else self.x.to_dense()
 
     @cached_property
+    def simple(self) -> bool:
+        """Whether no two edges join the same nodes in the same direction, and none a node with itself."""
+        source, target = self.edge_index
+        pairs = source * self.num_nodes + target
+        return bool((source != target).all()) and len(pairs.unique()) == len(pairs)
+
+    @cached_property
     def adjacency(self) -> Tensor:
         """Aᵀ as PyG's layers take it in place of ``edge_index``: CSR ``[N, N]``, a row a target."""
         return propagation(self.edge_index, self.num_nodes, self.edge_weight, "sum", dtype=self.x.dtype).csr

@@ -93,8 +93,8 @@ def test_layers_that_take_an_adjacency_matrix_get_one(kind, weight, graph):
     by_edges = copy.deepcopy(auto)
     by_edges.propagation = "edge_index"
     outs = [average(component, g, labels) for component in (auto, by_edges)]
-    assert auto.takes_adjacency
-    assert by_edges.takes_adjacency is None
+    assert auto.takes_adjacency == {weight: True}
+    assert by_edges.takes_adjacency == {}
     torch.testing.assert_close(*outs, rtol=1e-4, atol=1e-5)
     gradients = [
         torch.autograd.grad(out.square().sum(), list(c.parameters()))
@@ -108,7 +108,7 @@ def test_other_layers_get_their_edges_as_always(graph):
     for kind in (GATConv, lambda i, o: TwoColumns(i, o)):
         component = Component(Layers(kind), nn.Identity())
         average(component, g, torch.rand(24, 4, 3))
-        assert component.takes_adjacency is False
+        assert component.takes_adjacency == {False: False}
 
 
 class TwoColumns(nn.Module):
@@ -121,10 +121,47 @@ class TwoColumns(nn.Module):
         return self.conv(x, torch.stack([source, target]))
 
 
-def test_several_edges_between_two_nodes_are_not_one(graph):
-    """A matrix holds their sum, which is another mean: the layer keeps its edges."""
+@pytest.mark.parametrize("kind", [SAGEConv, GCNConv])
+def test_a_later_graph_that_is_no_matrix_keeps_its_edges(kind, graph):
+    """Several edges between two nodes, loops, or weights that the module does not ask for."""
     g = as_graph(graph)
-    g = dataclasses.replace(g, edge_index=torch.cat([g.edge_index, g.edge_index[:, :9]], dim=1))
-    component = Component(Layers(SAGEConv), nn.Identity())
-    average(component, g, torch.rand(24, 4, 3))
-    assert component.takes_adjacency is False
+    more, loops = g.edge_index[:, :9], torch.arange(3).expand(2, 3)
+    others = [
+        dataclasses.replace(g, edge_index=torch.cat([g.edge_index, more], dim=1)),
+        dataclasses.replace(g, edge_index=torch.cat([g.edge_index, loops], dim=1)),
+        dataclasses.replace(g, edge_weight=torch.rand(g.edge_index.size(1))),
+    ]
+
+    class Unweighted(Layers):
+        def forward(self, x, edge_index):
+            return super().forward(x, edge_index)
+
+    auto = Component(Unweighted(kind), nn.Identity()).eval()
+    by_edges = copy.deepcopy(auto)
+    by_edges.propagation = "edge_index"
+    average(auto, g, torch.rand(24, 4, 3))
+    assert auto.takes_adjacency == {False: True}
+    for other in others:
+        labels = torch.rand(24, 4, 3)
+        torch.testing.assert_close(average(auto, other, labels), average(by_edges, other, labels))
+
+
+class Normed(nn.Module):
+    """Takes a number out of its tensors, which differs from sample to sample."""
+
+    def __init__(self, i, o):
+        super().__init__()
+        self.layer = nn.Linear(i, o)
+
+    def forward(self, x, edge_index):
+        h = self.layer(x)
+        return h / (h.abs().max().item() + 1e-6)
+
+
+def test_the_first_run_tells_samples_apart_though_it_has_one(graph):
+    g = as_graph(graph)
+    component = Component(Normed(5 + 3, 4), nn.Identity())
+    average(component, g, torch.zeros(24, 1, 3))  # iteration 0
+    labels = torch.rand(24, 4, 3)
+    expected = torch.stack([average(component, g, labels[:, [k]]) for k in range(4)]).mean(dim=0)
+    torch.testing.assert_close(average(component, g, labels), expected)

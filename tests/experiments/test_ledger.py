@@ -39,16 +39,33 @@ def test_a_failure_is_replaced_and_a_result_never(tmp_path):
     assert ledger.trials()["accuracy"].tolist() == [0.6]
 
 
+CELL = ("cora", 85, 0, "gcn")
+
+
 def test_only_the_latest_plan_gives_the_results_of_its_cells(tmp_path):
     ledger = Ledger(tmp_path)
-    ledger.write(row("old"))
-    ledger.write(row("new"))
+    ledger.write(row("old", settings={"lr": 1}))
+    ledger.write(row("new", settings={"lr": 2, "a": 0}))
+    ledger.write(row("more", trial=1, settings={"a": 0, "lr": 2}))
+    ledger.write(row("tuning", trial=1000, settings={"lr": 2, "a": 0}, role="other"))
     ledger.write(row("elsewhere", dataset="pubmed"))
-    ledger.assign(["new"], [("cora", 85, 0, "gcn")])
-    assert set(ledger.trials()["key"]) == {"new", "elsewhere"}
-    assert set(ledger.trials("other")["key"]) == {"old"}
-    ledger.assign(["old"], [("cora", 85, 0, "gcn")])
+    ledger.assign([("new", CELL, '{"a": 0, "lr": 2}')])
+    assert set(ledger.trials()["key"]) == {"new", "more", "elsewhere"}
+    assert set(ledger.trials("other")["key"]) == {"old", "tuning"}
+    ledger.assign([("old", CELL, '{"lr": 1}')])
     assert set(ledger.trials()["key"]) == {"old", "elsewhere"}
+
+
+def test_what_is_taken_in_does_not_stand_beside_other_settings(tmp_path):
+    first, second = Ledger(tmp_path / "a"), Ledger(tmp_path / "b")
+    first.write(row("a", settings={"lr": 1}))
+    first.write(row("b", settings={"lr": 1}, dataset="pubmed"))
+    first.export(tmp_path / "trials.csv")
+    second.write(row("c", settings={"lr": 2}))
+    second.restore(tmp_path / "trials.csv")
+    assert set(second.trials()["key"]) == {"b", "c"}
+    second.assign([("a", CELL, '{"lr": 1}')])
+    assert set(second.trials()["key"]) == {"a", "b"}
 
 
 def test_an_export_reads_as_the_ledger_does(tmp_path):

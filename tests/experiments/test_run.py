@@ -7,6 +7,7 @@ import tomllib
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -121,6 +122,14 @@ def test_tuning_takes_the_best_on_validation_over_all_its_splits(tmp_path):
     (rule,) = tomllib.loads(tuned_text(best))["rule"]
     assert rule["set"] == {"lr": 0.05}
     assert rule["for"]["method"] == "gcn"
+
+
+def test_a_metric_that_should_be_low_is_tuned_to_be_low():
+    model = trial(metric="log_loss").model()
+    model.history_ = pd.DataFrame({"iteration": [0, 0, 1, 1], "val_log_loss": [0.1, 0.2, 2.0, 0.5]})
+    assert running._validation(model, "log_loss") == 0.5
+    model.history_ = pd.DataFrame({"val_accuracy": [0.3, 0.9]})
+    assert running._validation(model, "accuracy") == 0.9
 
 
 COMMAND = """

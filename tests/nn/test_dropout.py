@@ -39,3 +39,8 @@ def test_it_follows_the_global_seed():
         torch.manual_seed(3)
         outs.append(dropout(torch.ones(1001), 0.3, training=True))
     assert torch.equal(*outs)
+
+
+def test_a_probability_next_to_one_keeps_next_to_nothing():
+    torch.manual_seed(0)
+    assert int(dropout(torch.ones(10_000), 1 - 1e-6, training=True).count_nonzero()) < 10

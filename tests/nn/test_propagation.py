@@ -104,3 +104,10 @@ def test_a_sparse_matrix_may_be_rectangular():
     assert torch.allclose(out, m @ h)
     (gradient,) = torch.autograd.grad(out.sum(), h)
     assert torch.allclose(gradient, m.sum(0)[:, None].expand(3, 4))
+
+
+def test_weights_that_were_changed_in_place_count():
+    edge_index, weight = torch.tensor([[0, 1], [1, 0]]), torch.ones(2)
+    before = propagation(edge_index, 2, weight, "sum").csr.to_dense()
+    weight[0] = 9
+    assert not torch.equal(propagation(edge_index, 2, weight, "sum").csr.to_dense(), before)

@@ -97,7 +97,7 @@ def reproduce(
         for trial in trials([cell], number or (2 if quick else _default(experiment, cell)), settings, best)
     ]
     planned.sort(key=lambda trial: trial.trial)  # a bit of everything first
-    ledger.assign([trial.key for trial in planned], wanted)
+    ledger.assign((trial.key, trial.cell, trial.settings) for trial in planned)
     with _progress(ledger, planned, experiment, jobs, quiet):
         run(planned, out, jobs, backend)
     _show(out, ledger, planned, as_json)

@@ -61,7 +61,7 @@ def _representation(component: Component, graph: Graph, labels: Tensor) -> Tenso
         z: Tensor = component.gnn(graph.x, edges[0], labels=labels, **edges[1])
         return z
     if component.at_once is None:
-        component.at_once = _agrees(component.gnn, graph, labels[:, :2], edges)
+        component.at_once = _agrees(component.gnn, graph, _two(labels), edges)
     together = _at_once if component.at_once else _in_a_loop
     return together(component.gnn, graph, labels, edges)
 
@@ -92,9 +92,12 @@ def _edges(component: Component, graph: Graph, labels: Tensor) -> Edges:
     plain: Edges = graph.edge_index, {"edge_weight": graph.edge_weight} if weighted else {}
     if component.takes_labels or component.propagation == "edge_index":
         return plain
-    if component.takes_adjacency is None:
-        component.takes_adjacency = _takes_adjacency(component.gnn, graph, labels[:, :1], plain)
-    return (graph.adjacency, {}) if component.takes_adjacency else plain
+    if not graph.simple or (graph.edge_weight is not None and not weighted):
+        return plain  # what a matrix can't say, or says though the module does not ask
+    if weighted not in component.takes_adjacency:
+        found = _takes_adjacency(component.gnn, graph, labels[:, :1], plain)
+        component.takes_adjacency[weighted] = found
+    return (graph.adjacency, {}) if component.takes_adjacency[weighted] else plain
 
 
 def _takes_adjacency(gnn: nn.Module, graph: Graph, labels: Tensor, plain: Edges) -> bool:
@@ -126,6 +129,14 @@ def _at_once(gnn: nn.Module, graph: Graph, labels: Tensor, edges: Edges) -> Tens
     """The mean over K samples of one call."""
     z = gnn(LabelledFeatures(labels, graph.x), edges[0], **edges[1])
     return whole(z).mean(dim=1)
+
+
+def _two(labels: Tensor) -> Tensor:
+    """Two samples that differ, to compare with; iteration 0 has only one."""
+    if labels.size(1) > 1 and not torch.equal(labels[:, 0], labels[:, 1]):
+        return labels[:, :2]
+    other = torch.arange(labels[:, :1].numel(), device=labels.device).view_as(labels[:, :1])
+    return torch.cat([labels[:, :1], labels[:, :1] + other.sin().to(labels.dtype)], dim=1)
 
 
 def _agrees(gnn: nn.Module, graph: Graph, labels: Tensor, edges: Edges) -> bool:

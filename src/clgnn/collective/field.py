@@ -68,8 +68,11 @@ def receptive_field(
 
 
 def _message_passing(gnn: torch.nn.Module) -> int:
-    """The number of layers that look one hop further; 0 if running statistics look everywhere."""
-    if next(gnn.buffers(), None) is not None:
+    """The number of layers that look one hop further.
+
+    0 if running statistics look everywhere, or if a layer keeps the edges of the first graph that it saw.
+    """
+    if next(gnn.buffers(), None) is not None or any(getattr(m, "cached", False) for m in gnn.modules()):
         return 0
     return sum(isinstance(module, MessagePassing) for module in gnn.modules())
 
@@ -92,7 +95,7 @@ def _same(
     try:
         whole = average(component, graph, labels)[targets]
         of_part = average(component, part, labels[nodes])[targets[nodes]]
-    except Exception:  # a layer that keeps the edges of the first graph it saw
+    except Exception:  # whatever a module wants with the whole graph
         return False
     finally:
         component.train(training)

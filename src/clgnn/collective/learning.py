@@ -208,7 +208,8 @@ class UnderMasks:
         self.kept: dict[int, tuple[int, Tensor]] = {}  # epoch: how many components, what they predict
 
     def _generator(self, *numbers: int) -> torch.Generator:
-        seed = np.random.SeedSequence([self.seed, *numbers]).generate_state(1)[0]
+        # a trailing 0 would be no number at all to a SeedSequence
+        seed = np.random.SeedSequence([self.seed, *numbers, 1]).generate_state(1)[0]
         return torch.Generator(self.graph.x.device).manual_seed(int(seed))
 
     def __call__(self, epoch: int, components: Sequence[Component]) -> tuple[Tensor, Tensor | None]:
@@ -217,8 +218,10 @@ class UnderMasks:
         for number in range(level, len(components)):
             one, generator = components[number : number + 1], self._generator(number + 1, epoch)
             predicted = infer(one, self.graph, self.y, [shown], self.label_input, generator, predicted)
-        if predicted is not None and (len(self.kept) + 1) * predicted.nbytes <= KEPT_BYTES:
-            self.kept[epoch] = len(components), predicted
+        if predicted is not None:
+            room = (len(self.kept) + 1) * predicted.nbytes <= KEPT_BYTES
+            if room or epoch in self.kept:
+                self.kept[epoch] = len(components), predicted
         return shown, predicted
 
 

@@ -202,6 +202,6 @@ class LabelInput:
             u = points(n, self.num_samples, self.sampling, generator)
             filled = self.family.draw(predicted, u)
         if not bool(shown.any()):
-            return filled
+            return filled.to(self.family.encode(y[:1]).dtype)
         truth = self.family.encode(y).unsqueeze(1)
         return torch.where(shown[:, None, None], truth, filled)

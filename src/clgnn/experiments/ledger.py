@@ -1,6 +1,6 @@
 """The ledger: one SQLite file, a row a trial, written in a transaction by the worker that ran it.
 
-A trial is known by its key, a hash of everything that its result depends on. So a command that is run again
+A trial is known by its key, a hash of its cell, its number and its settings. So a command that is run again
 finds what is done, in whichever experiment it was done, and a kill at any moment loses at most the trials
 that were running.
 """
@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 from filelock import FileLock, Timeout
@@ -28,9 +28,11 @@ _COLUMNS = (
     "error", "metrics", "validation", "iterations", "reliability", "predictions", "seconds",
     "predict_seconds", "peak_memory", "versions", "revision", "finished",
 )  # fmt: skip
+_CELL = ("dataset", "train_labels", "test_label_percent", "method")
+Cell: TypeAlias = tuple[str, int, int, str]
 _CREATE = """
 CREATE TABLE IF NOT EXISTS trials (
-    key TEXT PRIMARY KEY,            -- a hash of all that the result depends on
+    key TEXT PRIMARY KEY,            -- a hash of the cell, the trial and the settings
     role TEXT NOT NULL,              -- result, or other: not chosen, or of an earlier plan
     dataset TEXT NOT NULL,
     train_labels INTEGER NOT NULL,   -- as the paper's tables print it
@@ -87,7 +89,9 @@ class Ledger:
         """Writes a trial; one that failed is replaced, one that is done stays as it is."""
         row = {"role": "result", **row}
         values = [
-            json.dumps(row[column]) if column in _JSON and row.get(column) is not None else row.get(column)
+            json.dumps(row[column], sort_keys=True)
+            if column in _JSON and row.get(column) is not None
+            else row.get(column)
             for column in _COLUMNS
         ]
         marks = ", ".join("?" * len(_COLUMNS))
@@ -122,21 +126,25 @@ class Ledger:
         finally:
             lock.release()
 
-    def assign(self, keys: Sequence[str], cells: Sequence[tuple[str, int, int, str]]) -> None:
-        """Says which trials are the results of some cells: those of the keys, and no others there.
+    def assign(self, planned: Iterable[tuple[str, Cell, str]]) -> None:
+        """Says which trials are results: the planned ones; and which are not: others of their cells.
+
+        Further trials of a cell with the planned settings stay what they are.
 
         Args:
-            keys: of the trials that the latest plan has.
-            cells: (dataset, train_labels, test_label_percent, method) that it is about.
+            planned: key, cell (dataset, train_labels, test_label_percent, method) and settings, as JSON with
+                sorted keys, of each trial that the latest plan has.
         """
+        rows = list(planned)
         with self._open() as connection:
             connection.executemany(
                 "UPDATE trials SET role = 'other' WHERE dataset = ? AND train_labels = ? "
-                "AND test_label_percent = ? AND method = ?",
-                cells,
+                "AND test_label_percent = ? AND method = ? AND settings != ?",
+                {(*cell, settings) for _, cell, settings in rows},
             )
-            planned = [(key,) for key in keys]
-            connection.executemany("UPDATE trials SET role = 'result' WHERE key = ?", planned)
+            connection.executemany(
+                "UPDATE trials SET role = 'result' WHERE key = ?", [(key,) for key, _, _ in rows]
+            )
 
     def trials(self, role: str = "result") -> pd.DataFrame:
         """A row a trial; the metrics are columns, ``settings`` and the like Python objects.
@@ -165,8 +173,13 @@ class Ledger:
 
     def restore(self, path: str | PathLike[str]) -> None:
         """Takes the trials of a CSV export in, so that they need not be run again."""
+        known = self.trials().to_dict("records") if self.path.exists() else []
+        settings = {tuple(row[name] for name in _CELL): row["settings"] for row in known}
         for row in read(path).to_dict("records"):
             given = {str(name): None if _missing(value) else value for name, value in row.items()}
+            here = settings.get(tuple(given[name] for name in _CELL), given["settings"])
+            if here != given["settings"]:  # what is here has been chosen; this can be, by a plan
+                given["role"] = "other"
             metrics = {name: given.pop(name) for name in CLASSIFICATION if name in given}
             self.write({**given, "metrics": metrics if given["status"] == "done" else None})
 

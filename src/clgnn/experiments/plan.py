@@ -53,7 +53,7 @@ class Trial:
         method: a GNN (``"gcn"``), its boosted self (``"gcn+cl"``; for the ablations with ``-uniform`` or
             ``-observed`` labels), or a rival.
         trial: the number of the split, and the seed of the method.
-        settings: of the method, as JSON: what the result depends on.
+        settings: of the method, as JSON with sorted keys; what they leave out is at its default.
     """
 
     dataset: str

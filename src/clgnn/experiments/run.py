@@ -27,7 +27,7 @@ from clgnn import datasets, relational, splits
 from clgnn.experiments.ledger import Ledger
 from clgnn.experiments.plan import Config, Trial, tuning
 from clgnn.graph import Graphs, as_list, as_mask
-from clgnn.metrics import CLASSIFICATION, as_array, reliability
+from clgnn.metrics import CLASSIFICATION, LOWER_IS_BETTER, as_array, reliability
 
 Cell = tuple[str, int, int, str]
 
@@ -99,7 +99,7 @@ def _validation(model: relational.Rival, metric: str) -> float | None:
     last = history
     if "iteration" in history:
         last = history[history["iteration"] == history["iteration"].max()]
-    return float(last[name].max())
+    return float(last[name].min() if metric in LOWER_IS_BETTER else last[name].max())
 
 
 def work(folder: str | PathLike[str], trial: Trial, role: str = "result", threads: int | None = None) -> bool:
@@ -177,8 +177,12 @@ def tuned(
     for cell, point, searched in tuning(chosen, config):
         values = [known.get(trial.key) for trial in searched]
         found = [value for value in values if value is not None]
-        if len(found) == len(searched) and (cell not in best or np.mean(found) > best[cell][0]):
-            best[cell] = float(np.mean(found)), point
+        if len(found) < len(searched):
+            continue
+        metric = json.loads(searched[0].settings).get("metric") or "accuracy"
+        score = float(np.mean(found)) * (-1 if metric in LOWER_IS_BETTER else 1)
+        if cell not in best or score > best[cell][0]:
+            best[cell] = score, point
     return {cell: point for cell, (_, point) in best.items()}
 
 

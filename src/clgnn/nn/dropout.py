@@ -32,9 +32,9 @@ def dropout_mask(h: Tensor, p: float) -> Tensor | None:
         octets = _random(-(-h.numel() // 8), torch.uint8).unsqueeze(1) & _BITS
         return octets.view(-1)[: h.numel()].view(h.shape).ne(0).to(h.dtype).mul_(2)
     kind, levels = (torch.int8, 2**8) if float(p * 2**8).is_integer() else (torch.int16, 2**16)
-    dropped = round(p * levels)
+    dropped = min(round(p * levels), levels - 1)
     kept = _random(h.numel(), kind).view(h.shape) >= dropped - levels // 2
-    return kept.to(h.dtype).mul_(levels / max(levels - dropped, 1))
+    return kept.to(h.dtype).mul_(levels / (levels - dropped))
 
 
 _BITS = 2 ** torch.arange(8, dtype=torch.uint8)

@@ -139,8 +139,9 @@ def propagation(
     """
     made = cached(edge_index)
     key = (num_nodes, normalization, self_loops, dtype)
-    if key in made and made[key][0] is edge_weight:
-        operator: SparseMatrix = made[key][1]
+    version = None if edge_weight is None else edge_weight._version
+    if key in made and made[key][0] is edge_weight and made[key][1] == version:
+        operator: SparseMatrix = made[key][2]
         return operator
     source, target = edge_index.cpu().numpy()
     weight = np.ones(len(source)) if edge_weight is None else edge_weight.double().cpu().numpy()
@@ -157,7 +158,7 @@ def propagation(
     a.sort_indices()
     like = torch.empty(0, dtype=dtype, device=edge_index.device)
     operator = SparseMatrix(torch_csr(a, like))
-    made[key] = (edge_weight, operator)
+    made[key] = (edge_weight, version, operator)
     return operator
 
 
