@@ -124,7 +124,9 @@ def test_wrong_names_are_refused_with_the_right_ones():
 
 def test_every_method_has_a_model():
     for name in methods():
-        trial_of(("cora", 85, 50, name), 0, read_config()).model()
+        model = trial_of(("cora", 85, 50, name), 7, read_config()).model()
+        assert model.seed == 7
+        assert model.get_params().get("test_labels", "partial") == ("none" if name == "rni" else "partial")
 
 
 def test_the_first_trials_cover_all_cells():
