@@ -95,6 +95,13 @@ def test_an_export_can_be_taken_in_again(tmp_path):
     assert new.values.tolist() == old.values.tolist()
 
 
+@pytest.mark.parametrize(("name", "message"), [("a.md", "is no CSV file"), ("a.csv", "has no column")])
+def test_another_file_is_not_taken_in(tmp_path, name, message):
+    (tmp_path / name).write_text("id,label\n1,a\n")
+    with pytest.raises(ValueError, match=f"{message}.*expected a trials.csv"):
+        Ledger(tmp_path).restore(tmp_path / name)
+
+
 def test_no_ledger_is_said_clearly(tmp_path):
     with pytest.raises(ValueError, match=r"no ledger.sqlite; expected a folder that `clgnn reproduce` wrote"):
         read(tmp_path / "nothing")

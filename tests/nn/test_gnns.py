@@ -5,6 +5,8 @@ import torch
 from torch_geometric.nn import GCNConv, GINConv, SAGEConv
 
 from clgnn.nn import GCN, GIN, SAGE, Krylov, Snowball
+from clgnn.nn.krylov import _Layers
+from clgnn.nn.propagation import propagation
 
 ALL = [GCN, SAGE, Snowball, Krylov, GIN]
 
@@ -19,12 +21,21 @@ def labels(n=24, k=5, c=3):
     return torch.nn.functional.one_hot(classes, c).double()
 
 
+def fixed_mask(h, p):
+    """What is dropped depends on the channel alone."""
+    return None if p == 0 else (torch.arange(h.size(-1)) % 2).to(h.dtype).expand(h.shape) / (1 - p)
+
+
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("depth", [2, 3])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_folded_samples_are_the_loop_over_samples(kind, depth, sparse, graph):
-    """Values and gradients; x dense or sparse."""
-    gnn, x, y = make(kind, num_layers=depth), graph.x.double(), labels()
+@pytest.mark.parametrize("training", [False, True])
+def test_folded_samples_are_the_loop_over_samples(kind, depth, sparse, training, graph, monkeypatch):
+    """Values and gradients; x dense or sparse; in training with a fixed dropout, and all neighbours."""
+    monkeypatch.setattr("clgnn.nn.dropout.dropout_mask", fixed_mask)
+    monkeypatch.setattr("clgnn.nn.krylov.dropout_mask", fixed_mask)
+    options = {"num_neighbors": 0} if kind is SAGE else {}
+    gnn, x, y = make(kind, num_layers=depth, **options).train(training), graph.x.double(), labels()
     loop = torch.stack([gnn(torch.cat([x, y[:, k]], 1), graph.edge_index) for k in range(5)]).mean(0)
     expected = torch.autograd.grad(loop.pow(2).sum(), list(gnn.parameters()))
     folded = gnn(x.to_sparse_csr() if sparse else x, graph.edge_index, labels=y)
@@ -106,6 +117,17 @@ def test_snowball_is_its_formula(graph):
         hidden.append(torch.tanh(a @ torch.cat(hidden, 1) @ layer.weight.t() + layer.bias))
     expected = gnn.layers[-1](a @ torch.cat(hidden, 1))
     assert torch.allclose(gnn(graph.x.double(), graph.edge_index), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5])
+def test_snowball_has_the_gradients_of_its_values(p, graph, monkeypatch):
+    """By finite differences: of the labels, of what X gives, and of the weights."""
+    monkeypatch.setattr("clgnn.nn.krylov.dropout_mask", fixed_mask)
+    a = propagation(graph.edge_index, 24, dtype=torch.float64)
+    generator = torch.Generator().manual_seed(0)
+    shapes = [(24, 2, 3), (24, 3 * 2), (2, 3), (2, 5), (2, 7)]  # two samples, three layers of two channels
+    values = [torch.randn(s, generator=generator, dtype=torch.float64).requires_grad_() for s in shapes]
+    assert torch.autograd.gradcheck(lambda y, x, *weights: _Layers.apply(a, y, x, p, *weights), values)
 
 
 def test_krylov_is_its_formula(graph):

@@ -173,9 +173,15 @@ class Ledger:
 
     def restore(self, path: str | PathLike[str]) -> None:
         """Takes the trials of a CSV export in, so that they need not be run again."""
+        expected = "expected a trials.csv that `clgnn reproduce` wrote"
+        if Path(path).suffix.lower() != ".csv":
+            raise ValueError(f"{path} is no CSV file; {expected}")
+        table = read(path)
+        for column in set(_COLUMNS) - {"metrics"} - set(table):
+            raise ValueError(f"{path} has no column {column}; {expected}")
         known = self.trials().to_dict("records") if self.path.exists() else []
         settings = {tuple(row[name] for name in _CELL): row["settings"] for row in known}
-        for row in read(path).to_dict("records"):
+        for row in table.to_dict("records"):
             given = {str(name): None if _missing(value) else value for name, value in row.items()}
             here = settings.get(tuple(given[name] for name in _CELL), given["settings"])
             if here != given["settings"]:  # what is here has been chosen; this can be, by a plan
