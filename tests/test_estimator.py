@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
@@ -270,7 +271,8 @@ class TestRegressor:
         return graph
 
     def test_it_learns_a_mean_and_a_deviation(self, numbers):
-        model = CollectiveRegressor("sage", **SETTINGS).fit(numbers, range(50), range(50, 60))
+        model = CollectiveRegressor("sage", **SETTINGS, keep_best=False)
+        model.fit(numbers, range(50), range(50, 60))
         values = model.evaluate(numbers, range(60, 80))
         assert values["r2"] > 0.5
         mean_std = model.predict_proba(numbers)
@@ -300,11 +302,52 @@ class TestRegressor:
         assert bool(torch.isfinite(model.predict_proba(numbers)).all())
 
 
+@pytest.mark.parametrize("keep_best", [True, False])
 @pytest.mark.parametrize("variant", [{}, {"test_labels": "partial"}, {"num_iterations": 0}], ids=str)
-def test_the_last_stage_is_the_prediction(variant, graph, train, val, test):
-    model = quick(**variant).fit(graph, train, val)
+def test_a_stage_is_the_prediction(variant, keep_best, graph, train, val, test):
+    model = quick(keep_best=keep_best, **variant).fit(graph, train, val)
     observed = train if variant.get("test_labels") == "partial" else None
     stages = list(model.staged_predict_proba(graph, observed))
     assert len(stages) == model.num_iterations + 1
-    assert torch.equal(stages[-1], model.predict_proba(graph, observed))
+    assert torch.equal(stages[model.best_iteration_], model.predict_proba(graph, observed))
     assert all(torch.allclose(stage.sum(dim=1), torch.ones(24)) for stage in stages)
+
+
+class TestTheIterationThatPredicts:
+    @pytest.mark.parametrize(
+        ("metric", "by_iteration", "best"),
+        [
+            ("accuracy", [0.5, 0.7, 0.6], 1),
+            ("accuracy", [0.7, 0.5, 0.6], 0),
+            ("accuracy", [0.7, 0.5, 0.7], 2),  # the later one of equals
+            ("log_loss", [0.5, 0.7, 0.6], 0),
+            ("accuracy", [np.nan] * 3, 2),
+        ],
+    )
+    def test_is_the_best_on_validation(self, metric, by_iteration, best, graph, train, val):
+        model = quick(metric=metric).fit(graph, train, val)
+        worse = -0.1 if metric == "accuracy" else 0.1
+        model.history_ = pd.DataFrame(
+            [{"iteration": t, f"val_{metric}": v + w} for t, v in enumerate(by_iteration) for w in (0, worse)]
+        )
+        assert model.best_iteration_ == best
+        stages = list(model.staged_predict_proba(graph))
+        assert torch.equal(model.predict_proba(graph), stages[best])
+        model.keep_best = False
+        assert model.best_iteration_ == 2
+        assert torch.equal(model.predict_proba(graph), stages[2])
+
+    def test_is_the_last_without_validation(self, graph, train):
+        assert quick().fit(graph, train).best_iteration_ == 2
+
+    def test_is_the_same_after_loading(self, graph, train, val, tmp_path):
+        model = quick(max_epochs=1, num_iterations=4).fit(graph, train, val)
+        model.history_["val_accuracy"] = [0.1, 0.9, 0.3, 0.2, 0.1]
+        model.save(tmp_path / "model")
+        loaded = CollectiveClassifier.load(tmp_path / "model")
+        assert loaded.best_iteration_ == 1
+        assert torch.equal(loaded.predict_proba(graph), model.predict_proba(graph))
+
+    def test_has_no_part_in_what_is_learned(self, graph, train, val):
+        a, b = (quick(keep_best=keep).fit(graph, train, val) for keep in (True, False))
+        assert torch.equal(weights(a), weights(b))

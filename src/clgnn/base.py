@@ -86,6 +86,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
     eval_every: int = 1
     max_grad_norm: float = 5.0
     carry_weights: bool = True
+    keep_best: bool = True
     metric: str | None = None
     propagation: Propagation = "auto"
     memory_budget: float | None = None
@@ -163,7 +164,6 @@ class Collective(BaseEstimator):  # type: ignore[misc]
             inputs = (graph.x, graph.edge_index, graph.edge_weight, y, *seen, given)
             key = persistence.fingerprint(self.get_params(deep=False), inputs)
             finished, epochs = persistence.resume(checkpoint, key, partial(self._build, graph))
-        self.components_: list[Component] = finished
         iterations = learn(
             graph,
             y,
@@ -178,10 +178,11 @@ class Collective(BaseEstimator):  # type: ignore[misc]
             on_epoch,
         )
         for iteration in iterations:
-            self.components_.append(iteration.component)
+            finished.append(iteration.component)
             epochs += iteration.epochs
             if checkpoint is not None:
-                persistence.checkpoint(checkpoint, key, self.components_, epochs)
+                persistence.checkpoint(checkpoint, key, finished, epochs)
+        self.components_: list[Component] = finished
         self.history_: pd.DataFrame = self._history(epochs)
         return self
 
@@ -250,7 +251,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
         return by_graph(self.labelling_.decode(outputs), data)
 
     def staged_predict_proba(self, data: Graphs, observed_mask: Mask | None = None) -> Iterator[Nodes]:
-        """What :meth:`predict_proba` is after each of the iterations 0, .., T; the last is its result."""
+        """The predictions of each of the iterations 0, .., T; that of ``best_iteration_`` is the result."""
         for outputs in self._infer(stages, data, observed_mask):
             yield by_graph(self.labelling_.decode(outputs.cpu()), data)
 
@@ -259,7 +260,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
 
         The standard deviation, over the K samples and J masks of the last iteration, of the probability of
         the predicted class (of the mean, in regression), ``[N]``. It is 0 where nothing is drawn: for the
-        plain GNN, and for soft labels.
+        plain GNN, where iteration 0 predicts, and for soft labels.
         """
         samples = self._infer(infer_samples, data, observed_mask).cpu()
         return by_graph(self.labelling_.spread(samples), data)
@@ -429,7 +430,23 @@ class Collective(BaseEstimator):  # type: ignore[misc]
         masks = [observed if self._sees_labels() else torch.zeros_like(observed)]
         if self.inference_masks == "sampled" and self._sees_labels() and bool(observed.any()):
             masks = [draw_mask(observed, self.shown_share, generator) for _ in range(self.num_masks)]
-        return how(self.components_, graph, y, masks, self._label_input(), generator)
+        used = self.components_ if how is stages else self.components_[: self.best_iteration_ + 1]
+        return how(used, graph, y, masks, self._label_input(), generator)
+
+    @property
+    def best_iteration_(self) -> int:
+        """The iteration t whose Θ_t predicts: with ``keep_best`` the one of the best validation metric.
+
+        The later one of equals; the last, T, without validation.
+        """
+        self._check_fitted()
+        (name,) = (str(column) for column in self.history_ if str(column).startswith("val_"))
+        by_iteration = self.history_.groupby("iteration")[name]
+        lower = name.removeprefix("val_") in LOWER_IS_BETTER
+        best = (-by_iteration.min() if lower else by_iteration.max()).to_numpy()
+        if not self.keep_best or np.isnan(best).all():
+            return len(self.components_) - 1
+        return len(best) - 1 - int(np.argmax(best[::-1]))
 
     def _history(self, epochs: Sequence[Epoch]) -> pd.DataFrame:
         name = f"val_{self.metric or self._default_metric}"

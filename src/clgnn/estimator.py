@@ -47,6 +47,8 @@ class CollectiveClassifier(Collective):
         eval_every: how often validation looks, in epochs; the others are faster without it.
         max_grad_norm: gradients are clipped to this norm.
         carry_weights: whether an iteration starts from the weights of the one before it, or anew.
+        keep_best: whether the iteration with the best validation metric predicts, or always the last (the
+            paper's). Within an iteration, validation chooses the epoch anyway.
         metric: what validation maximises: ``"accuracy"`` (the default), ``"balanced_accuracy"``,
             ``"macro_f1"``; or minimises: ``"log_loss"``, ``"brier"``, ``"calibration_error"``.
         propagation: ``"auto"`` gives a PyG module a sparse adjacency matrix in place of ``edge_index``, which
@@ -60,6 +62,7 @@ class CollectiveClassifier(Collective):
     Attributes:
         classes_: the classes, ``[C]``.
         components_: Θ_0, .., Θ_T.
+        best_iteration_: the last of them that prediction uses.
         history_: a row for each epoch of each iteration.
         n_features_in_: the columns of x.
 

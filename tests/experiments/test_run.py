@@ -42,7 +42,8 @@ def trial(method="gcn", percent=0, number=0, **settings):
 @pytest.mark.parametrize("percent", [0, 50])
 @pytest.mark.parametrize("method", ["gcn", "gcn+cl", "gcn+cl-observed", "ica", "gnn_all_labels", "random"])
 def test_a_row_has_all_there_is_to_know(tiny, method, percent):
-    found = run_trial(trial(method, percent))
+    settings = {"keep_best": True} if "+" in method else {}
+    found = run_trial(trial(method, percent, **settings))
     assert found["status"] == "done"
     assert found["seconds"] > 0
     assert found["peak_memory"] > 1
@@ -57,7 +58,11 @@ def test_a_row_has_all_there_is_to_know(tiny, method, percent):
     assert (predicted == tiny.y.numpy())[test].mean() == pytest.approx(found["metrics"]["accuracy"])
     if method.startswith("gcn+"):
         assert len(found["iterations"]) == 2
-        assert found["iterations"][-1] == found["metrics"]["accuracy"]
+        assert found["metrics"]["accuracy"] in found["iterations"]
+        last = run_trial(trial(method, percent))  # the paper's
+        assert last["iterations"] == found["iterations"]
+        assert last["metrics"]["accuracy"] == last["iterations"][-1]
+        assert found["validation"] >= last["validation"]
 
 
 def test_only_the_first_trial_keeps_its_predictions():
@@ -125,9 +130,13 @@ def test_tuning_takes_the_best_on_validation_over_all_its_splits(tmp_path):
 
 
 def test_a_metric_that_should_be_low_is_tuned_to_be_low():
-    model = trial(metric="log_loss").model()
+    model = trial(metric="log_loss", keep_best=True).model()
+    model.components_ = [None, None]
     model.history_ = pd.DataFrame({"iteration": [0, 0, 1, 1], "val_log_loss": [0.1, 0.2, 2.0, 0.5]})
+    assert running._validation(model, "log_loss") == 0.1
+    model.keep_best = False
     assert running._validation(model, "log_loss") == 0.5
+    model = trial("ica").model()
     model.history_ = pd.DataFrame({"val_accuracy": [0.3, 0.9]})
     assert running._validation(model, "accuracy") == 0.9
 

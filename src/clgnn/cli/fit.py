@@ -143,14 +143,21 @@ def fit(
         raise
     relational.save(model, out, force, extra={"table": schema.to_json()})
     shutil.rmtree(interrupted, ignore_errors=True)
-    best = _best(model, metric)
+    best, predicts = _best(model, metric), getattr(model, "best_iteration_", 0)  # rivals have none
     if as_json:
         counts = {"train": int(train.sum()), "validation": int(validation.sum())}
         print_json(
-            {"model": str(out), "nodes": len(data.x), "labels": counts, "metric": metric, "best": best}
+            {
+                "model": str(out),
+                "nodes": len(data.x),
+                "labels": counts,
+                "metric": metric,
+                "best": best,
+                "best_iteration": predicts,
+            }
         )
         return
-    _show(out, data, int(train.sum()), int(validation.sum()), metric, best)
+    _show(out, data, int(train.sum()), int(validation.sum()), metric, best, predicts)
 
 
 def _model(method: str, schema: Schema, given: dict[str, Any]) -> Any:
@@ -189,7 +196,9 @@ def _best(model: Any, metric: str) -> list[float | None]:
     return [None if np.isnan(value) else float(value) for value in values]
 
 
-def _show(out: Path, data: Data, train: int, val: int, metric: str, best: list[float | None]) -> None:
+def _show(
+    out: Path, data: Data, train: int, val: int, metric: str, best: list[float | None], predicts: int
+) -> None:
     console.print(
         f"{len(data.x):,} nodes, {data.edge_index.size(1):,} directed edges, {data.x.size(1):,} features; "
         f"{train:,} labels to learn from, {val:,} to choose the epoch.",
@@ -198,6 +207,7 @@ def _show(out: Path, data: Data, train: int, val: int, metric: str, best: list[f
     if best[0] is not None:
         table = Table("iteration", f"validation {metric}")
         for t, value in enumerate(best):
-            table.add_row(f"{t} (no predicted labels)" if t == 0 else str(t), f"{value:.4f}")
+            name = f"{t} (no predicted labels)" if t == 0 else str(t)
+            table.add_row(f"{name}, predicts" if t == predicts and len(best) > 1 else name, f"{value:.4f}")
         console.print(table)
     console.print(f"The model is in {out}.", highlight=False)

@@ -24,6 +24,7 @@ from joblib import Parallel, delayed, parallel_config
 from torch import Tensor
 
 from clgnn import datasets, relational, splits
+from clgnn.estimator import CollectiveClassifier
 from clgnn.experiments.ledger import Ledger
 from clgnn.experiments.plan import Config, Trial, tuning
 from clgnn.graph import Graphs, as_list, as_mask
@@ -65,8 +66,8 @@ def run_trial(trial: Trial) -> dict[str, Any]:
         nodes = as_mask(mask, data, "mask").numpy()
         return np.array([position[label] for label in y[nodes].tolist()]), probabilities[nodes]
 
-    last = stages[-1]
-    truth, given = judged(split.test_mask, last)
+    result = stages[model.best_iteration_ if isinstance(model, CollectiveClassifier) else 0]
+    truth, given = judged(split.test_mask, result)
     return {
         "status": "done",
         "metrics": {name: measure(truth, given) for name, measure in CLASSIFICATION.items()},
@@ -75,7 +76,7 @@ def run_trial(trial: Trial) -> dict[str, Any]:
         if len(stages) > 1
         else None,
         "reliability": reliability(truth, given),
-        "predictions": last.argmax(axis=1).astype(np.uint8).tobytes() if trial.trial == 0 else None,
+        "predictions": result.argmax(axis=1).astype(np.uint8).tobytes() if trial.trial == 0 else None,
         "seconds": fitted - began,
         "predict_seconds": predicted - fitted,
         "peak_memory": _peak(),
@@ -92,14 +93,13 @@ def _stages(model: relational.Rival, data: Graphs, observed: Any) -> list[np.nda
 
 
 def _validation(model: relational.Rival, metric: str) -> float | None:
-    """The best value of the selection metric in the last iteration, if the method had to choose."""
+    """The best value of the selection metric, in the iteration that predicts, if the method had to choose."""
     history, name = model.history_, f"val_{metric}"
     if name not in history or history.empty:
         return None
-    last = history
-    if "iteration" in history:
-        last = history[history["iteration"] == history["iteration"].max()]
-    return float(last[name].min() if metric in LOWER_IS_BETTER else last[name].max())
+    if isinstance(model, CollectiveClassifier):
+        history = history[history["iteration"] == model.best_iteration_]
+    return float(history[name].min() if metric in LOWER_IS_BETTER else history[name].max())
 
 
 def work(folder: str | PathLike[str], trial: Trial, role: str = "result", threads: int | None = None) -> bool:
