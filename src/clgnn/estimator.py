@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -135,3 +135,16 @@ class CollectiveRegressor(Collective):
         """The mean of each node, ``[N]``; arguments as for :meth:`predict_proba`."""
         outputs = self._infer(infer, data, observed_mask).cpu()
         return by_graph(self.labelling_.decode(outputs)[:, 0], data)
+
+
+def all_epochs(settings: Mapping[str, Any]) -> dict[str, int]:
+    """The epochs and the patience of all iterations together: what a plain GNN needs for a fair comparison.
+
+    Example:
+        >>> all_epochs({"num_iterations": 3, "max_epochs": 200})
+        {'max_epochs': 800, 'patience': 400}
+    """
+    defaults = CollectiveClassifier()
+    iterations = settings.get("num_iterations", defaults.num_iterations) + 1
+    names = ("max_epochs", "patience")
+    return {name: settings.get(name, getattr(defaults, name)) * iterations for name in names}

@@ -7,13 +7,14 @@ import subprocess
 import sys
 import textwrap
 import time
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from clgnn import relational
+from clgnn import CollectiveClassifier, relational
 from clgnn.cli import main
 
 QUICK = ["--epochs", "5", "--iterations", "1", "--samples", "2", "--hidden", "4", "--quiet"]
@@ -221,14 +222,17 @@ def start(*arguments):
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_resume_after_a_kill_equals_an_uninterrupted_run(how, files):
-    fit = [*FIT, "--ignore", "part", "--iterations", "3", "--epochs", "150", "--patience", "150"]
+    fit = [*FIT, "--ignore", "part", "--iterations", "8", "--epochs", "100", "--patience", "100"]
     call(*fit, "--out", "whole")
     process = start(*fit, "--out", "model")
     marker = files / "model.partial" / "checkpoint.json"
     deadline = time.time() + 120
     while not marker.exists() and time.time() < deadline:
         time.sleep(0.01)
-    process.send_signal(how)
+    while process.poll() is None:  # Python may lose an interrupt, if it comes while an object is finalised
+        process.send_signal(how)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
     output, _ = process.communicate(timeout=60)
     assert process.returncode != 0
     assert marker.exists()
@@ -272,6 +276,25 @@ def test_rivals_beside_the_boosted_gnn():
     quick = ["--epochs", "3", "--iterations", "1", "--samples", "2", "--splits", "2", "--json", "--quiet"]
     result = json.loads(call("run", *quick, "--method", "label_propagation", "--method", "random"))
     assert {"plain", "boosted", "label_propagation", "random"} <= set(result["mean"])
+
+
+def test_plain_gnns_have_the_epochs_and_the_patience_of_all_iterations(monkeypatch):
+    schedules = {}
+    fit = CollectiveClassifier.fit
+
+    def noted(self, *given, **named):
+        schedules[type(self).__name__, self.num_iterations] = self.max_epochs, self.patience
+        return fit(self, *given, **named)
+
+    monkeypatch.setattr(CollectiveClassifier, "fit", noted)
+    quick = ["--epochs", "3", "--patience", "2", "--iterations", "1", "--samples", "2", "--splits", "1"]
+    call("run", *quick, "--test-labels", "partial", "--quiet", "--method", "gnn_all_labels",
+         "--method", "correct_and_smooth")  # fmt: skip
+    assert schedules == {
+        ("CollectiveClassifier", 0): (6, 4),  # also the base of correct_and_smooth, which comes last
+        ("CollectiveClassifier", 1): (3, 2),
+        ("GNNAllLabels", 0): (6, 4),
+    }
 
 
 def test_rivals_are_for_classes(files):

@@ -15,7 +15,7 @@ from rich.table import Table
 from clgnn import datasets, relational, splits
 from clgnn.cli.options import Bars, console, output_options, parameters, print_json, set_threads, settings
 from clgnn.cli.report import check_out
-from clgnn.estimator import CollectiveClassifier
+from clgnn.estimator import CollectiveClassifier, all_epochs
 from clgnn.graph import Graphs
 
 _TRAIN_LABELS = {"digits": 200, "citations": 85}  # of the two that the paper does not have
@@ -44,8 +44,8 @@ def run(
 ) -> None:
     """Train a GNN plain and boosted, and compare them.
 
-    Both are trained by the same loop with the same settings and the same number of gradient steps at most,
-    on connected training sets: all known labels lie in one part of the graph.
+    Both are trained by the same loop with the same settings, the same number of gradient steps and the
+    same patience in all, on connected training sets: all known labels lie in one part of the graph.
     """
     if report_path is not None:
         check_out(report_path, False, "--report")
@@ -54,13 +54,11 @@ def run(
     sees_labels = given["test_labels"] == "partial"
     data = datasets.load(dataset)
     set_threads(threads, data, given["num_samples"])
-    plain_epochs = given["max_epochs"] * (given["num_iterations"] + 1)
+    as_many = {**given, **all_epochs(given)}  # for a plain GNN
     contenders: dict[str, Callable[[int], Any]] = {
-        "plain": lambda seed: CollectiveClassifier(
-            **{**given, "num_iterations": 0, "max_epochs": plain_epochs, "seed": seed}
-        ),
+        "plain": lambda seed: CollectiveClassifier(**{**as_many, "num_iterations": 0, "seed": seed}),
         "boosted": lambda seed: CollectiveClassifier(**{**given, "seed": seed}),
-        **{name: partial(_rival, name, given, plain_epochs) for name in methods},
+        **{name: partial(_rival, name, as_many if name in relational.PLAIN else given) for name in methods},
     }
     metric = given["metric"] or "accuracy"
     rows = []
@@ -104,9 +102,7 @@ def run(
         console.print(f"The report is {report_path}.", highlight=False)
 
 
-def _rival(name: str, given: dict[str, Any], plain_epochs: int, seed: int) -> relational.Rival:
-    if name == "gnn_all_labels":  # a plain GNN too: as many gradient steps as the other one
-        given = {**given, "max_epochs": plain_epochs}
+def _rival(name: str, given: dict[str, Any], seed: int) -> relational.Rival:
     return relational.make(name, **{**given, "seed": seed})
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from clgnn import relational, splits
-from clgnn.estimator import CollectiveClassifier
+from clgnn.estimator import CollectiveClassifier, all_epochs
 
 FACEBOOK = "facebook100/johns_hopkins55"
 """What stands in for the paper's Facebook, which was never published."""
@@ -162,23 +162,20 @@ def trial_of(cell: tuple[str, int, int, str], number: int, config: Config, **tun
         name: getattr(CollectiveClassifier, name) for name in ("max_epochs", "patience", "num_iterations")
     }
     general = defaults | config.settings(cell) | tuned
-    everything = {  # as much of both as all iterations of its boosted self have together
-        name: general[name] * (general["num_iterations"] + 1) for name in ("max_epochs", "patience")
-    }
     if gnn is not None:
         variants = {"": "sampled", "cl": "sampled", "cl-uniform": "uniform", "cl-observed": "observed"}
         if boost not in variants:
             raise ValueError(f"method is {method!r}; expected {', '.join(methods())}")
         given = {**general, "gnn": gnn, "labels": variants[boost]}
         if not boost:
-            given |= {"num_iterations": 0, **everything}
+            given |= {"num_iterations": 0, **all_epochs(general)}
         for name in given.keys() - CollectiveClassifier().get_params(deep=False).keys():
             raise ValueError(f"{name!r} is no setting of {method}; see CollectiveClassifier")
     elif method in relational.METHODS:
         shared = {name: value for name, value in general.items() if name in _GENERAL}
         given = shared if method in _OWN_TRAINING else {**general, "gnn": "gcn"}
-        if method in ("gnn_all_labels", "correct_and_smooth"):
-            given = {**given, **everything}
+        if method in relational.PLAIN:
+            given = {**given, **all_epochs(general)}
         given = {**given, **config.own_settings(cell), **tuned}
     else:
         raise ValueError(f"method is {method!r}; expected {', '.join(methods())}")

@@ -41,6 +41,8 @@ METHODS: dict[str, type[Rival]] = {
     "cl_all_labels": CLAllLabels,
 }
 """Every rival by its name."""
+PLAIN = frozenset({"correct_and_smooth", "gnn_all_labels"})
+"""Those that train a plain GNN; a fair comparison gives it :func:`~clgnn.estimator.all_epochs`."""
 
 
 def make(name: str, **settings: Any) -> Rival:
@@ -102,6 +104,7 @@ __all__ = [
     "GMNN",
     "ICA",
     "METHODS",
+    "PLAIN",
     "PLEM",
     "RCC",
     "RNI",
