@@ -23,18 +23,15 @@ Mask = TypeVar("Mask", Tensor, list[Tensor])
 class Split(Generic[Mask]):
     """Which nodes play which part. A mask is a bool tensor [N], or a list of them, one for each graph.
 
-    Attributes
-    ----------
-    train_mask
-        V_L(tr): the labels that training may see.
-    observed_mask
-        V_L(te): the labels that may be shown when the test nodes are predicted; none if the test graph is
-        unlabelled.
-    val_mask, test_mask
-        The nodes whose predictions are judged: to select a model, and for the result (V_T).
-    val_observed_mask
-        The labels that may be shown when the validation nodes are predicted. On a single graph they are
-        those of ``observed_mask``; validation graphs of their own have labels of their own.
+    Attributes:
+        train_mask: V_L(tr): the labels that training may see.
+        observed_mask: V_L(te): the labels that may be shown when the test nodes are predicted; none if the
+            test graph is unlabelled.
+        val_mask, test_mask: the nodes whose predictions are judged: to select a model, and for the result
+            (V_T).
+        val_observed_mask: the labels that may be shown when the validation nodes are predicted. On a single
+            graph they are those of ``observed_mask``; validation graphs of their own have labels of their
+            own.
     """
 
     train_mask: Mask
@@ -63,25 +60,20 @@ def connected(
     joins it. Unlabelled nodes neither belong to the set nor connect it. It starts in a component that
     is large enough; if V_L(tr) leaves no component large enough for V_L(te), both are drawn anew.
 
-    Parameters
-    ----------
-    data
-        A graph with ``edge_index`` [2, E] and ``y`` [N], -1 for unknown.
-    train_labels, observed_labels, test_nodes, val_nodes
-        The sizes of V_L(tr), V_L(te) (0: the test graph is unlabelled), V_T and the validation set.
-    seed
-        The same seed gives the same split.
-    min_per_class
-        V_L(tr) is drawn anew, up to 1000 times, until it has so many nodes of every class: nobody can learn a
-        class without an example, and a patch of few nodes easily misses one (85 nodes of Cora do in
-        two draws of three). 0 takes the first draw.
+    Args:
+        data: a graph with ``edge_index`` [2, E] and ``y`` [N], -1 for unknown.
+        train_labels, observed_labels, test_nodes, val_nodes: the sizes of V_L(tr), V_L(te) (0: the test
+            graph is unlabelled), V_T and the validation set.
+        seed: the same seed gives the same split.
+        min_per_class: V_L(tr) is drawn anew, up to 1000 times, until it has so many nodes of every class:
+            nobody can learn a class without an example, and a patch of few nodes easily misses one (85
+            nodes of Cora do in two draws of three). 0 takes the first draw.
 
-    Examples
-    --------
-    >>> graph = datasets.load("citations", num_nodes=500)
-    >>> split = connected(graph, train_labels=40, observed_labels=40, test_nodes=200, val_nodes=100)
-    >>> split.train_mask.sum(), (split.train_mask & split.observed_mask).any()
-    (tensor(40), tensor(False))
+    Example:
+        >>> graph = datasets.load("citations", num_nodes=500)
+        >>> split = connected(graph, train_labels=40, observed_labels=40, test_nodes=200, val_nodes=100)
+        >>> split.train_mask.sum(), (split.train_mask & split.observed_mask).any()
+        (tensor(40), tensor(False))
     """
     y = _labels(data)
     labelled = y >= 0
@@ -154,30 +146,24 @@ def graphs(
 ) -> Split[list[Tensor]]:
     """The paper's split of many graphs: whole graphs for training, validation and test.
 
-    Parameters
-    ----------
-    data
-        Graphs with ``y`` [N_i], -1 for unknown.
-    train, val
-        The shares of the graphs for training and validation, rounded; the others are test graphs.
-    train_labels
-        The share of the training graphs' labels that training may see, drawn over all of them together.
-    observed_labels
-        The share of the labels that is shown in the validation and in the test graphs; the others are judged.
-    seed
-        The same seed gives the same split.
+    Args:
+        data: graphs with ``y`` [N_i], -1 for unknown.
+        train, val: the shares of the graphs for training and validation, rounded; the others are test
+            graphs.
+        train_labels: the share of the training graphs' labels that training may see, drawn over all of them
+            together.
+        observed_labels: the share of the labels that is shown in the validation and in the test graphs; the
+            others are judged.
+        seed: the same seed gives the same split.
 
-    Returns
-    -------
-    Split
+    Returns:
         Lists of masks, one for each graph, in the order of ``data``.
 
-    Examples
-    --------
-    >>> many = [datasets.load("citations", num_nodes=50, seed=seed) for seed in range(10)]
-    >>> split = graphs(many, observed_labels=0.5, seed=1)
-    >>> [int(torch.cat(masks).sum()) for masks in (split.train_mask, split.observed_mask, split.test_mask)]
-    [150, 50, 50]
+    Example:
+        >>> many = [datasets.load("citations", num_nodes=50, seed=seed) for seed in range(10)]
+        >>> split = graphs(many, observed_labels=0.5, seed=1)
+        >>> [int(torch.cat(masks).sum()) for masks in (split.train_mask, split.observed_mask, split.test_mask)]
+        [150, 50, 50]
     """
     if isinstance(data, Data):
         raise ValueError("data is one graph; expected a list of graphs: use connected() or random()")
@@ -270,20 +256,16 @@ def paper(
 ) -> Split[Any]:
     """The split of a column of the paper's tables, drawn with the seed ``trial``.
 
-    Parameters
-    ----------
-    name
-        One of :data:`COLUMNS`; ``facebook100/johns_hopkins55`` stands in for Facebook.
-    train_labels
-        As the tables print it: 85, 105 or 140 for Cora; 300, 375 or 600 for Pubmed; 641; 80; 7607. By default
-        the first. For Protein it only names the column: 60 % of the graphs, half of their labels.
-    test_label_percent
-        0: the test graph is unlabelled. 50: it is partially labelled, which on a single graph means that
-        V_L(te) is as large as V_L(tr), and on Protein half of the nodes of the test graphs.
-    trial
-        The seed.
-    data
-        The dataset, if it is loaded already; otherwise it is loaded from ``root``.
+    Args:
+        name: one of :data:`COLUMNS`; ``facebook100/johns_hopkins55`` stands in for Facebook.
+        train_labels: as the tables print it: 85, 105 or 140 for Cora; 300, 375 or 600 for Pubmed; 641; 80;
+            7607. By default the first. For Protein it only names the column: 60 % of the graphs, half of
+            their labels.
+        test_label_percent: 0: the test graph is unlabelled. 50: it is partially labelled, which on a single
+            graph means that V_L(te) is as large as V_L(tr), and on Protein half of the nodes of the test
+            graphs.
+        trial: the seed.
+        data: the dataset, if it is loaded already; otherwise it is loaded from ``root``.
     """
     name = datasets.find(name).name
     if name not in COLUMNS:

@@ -17,17 +17,13 @@ from clgnn.datasets.files import RawFile
 class Entry:
     """A dataset, and the numbers that it has when loaded without options.
 
-    Attributes
-    ----------
-    name, about, source
-        What it is called, what it is, and where it comes from with the licence stated there.
-    nodes, edges, features, classes, graphs
-        ``nodes`` and ``edges`` are those of all graphs together. Edges are undirected, without self-loops or
-        duplicates; None where nobody can tell.
-    build
-        Makes the graphs, from the tensors that ``parse`` read from the files if there are any.
-    files
-        The raw files; none if the dataset is embedded.
+    Attributes:
+        name, about, source: what it is called, what it is, and where it comes from with the licence stated
+            there.
+        nodes, edges, features, classes, graphs: ``nodes`` and ``edges`` are those of all graphs together.
+            Edges are undirected, without self-loops or duplicates; None where nobody can tell.
+        build: makes the graphs, from the tensors that ``parse`` read from the files if there are any.
+        files: the raw files; none if the dataset is embedded.
     """
 
     name: str

@@ -56,34 +56,24 @@ def citations(
 ) -> Data:
     """A synthetic citation network: topics share words, papers cite their own topic, a few are cited by many.
 
-    Parameters
-    ----------
-    num_nodes, num_features, num_classes
-        The number of papers N, of words p, of topics C.
-    mean_degree
-        Twice the number of citations per paper, duplicates included. Every paper cites at least one other.
-    homophily
-        The probability that a citation stays within its topic.
-    words
-        The mean number of word tokens of a paper.
-    topicality
-        The probability that a word comes from the paper's topic rather than from the common vocabulary: at 0
-        the words say nothing of the class, at 1 nearly all.
-    seed
-        The same seed gives the same graph.
-    prepare
-        Row-normalise the bag of words, as for Cora; otherwise it is binary.
+    Args:
+        num_nodes, num_features, num_classes: the number of papers N, of words p, of topics C.
+        mean_degree: twice the number of citations per paper, duplicates included. Every paper cites at
+            least one other.
+        homophily: the probability that a citation stays within its topic.
+        words: the mean number of word tokens of a paper.
+        topicality: the probability that a word comes from the paper's topic rather than from the common
+            vocabulary: at 0 the words say nothing of the class, at 1 nearly all.
+        seed: the same seed gives the same graph.
+        prepare: row-normalise the bag of words, as for Cora; otherwise it is binary.
 
-    Returns
-    -------
-    Data
+    Returns:
         ``x`` [N, p] sparse CSR, ``edge_index`` [2, E] in both directions, ``y`` [N].
 
-    Examples
-    --------
-    >>> graph = citations(num_nodes=300, seed=1)
-    >>> graph.x.layout, graph.x.shape, int(graph.y.max()) + 1
-    (torch.sparse_csr, torch.Size([300, 1000]), 5)
+    Example:
+        >>> graph = citations(num_nodes=300, seed=1)
+        >>> graph.x.layout, graph.x.shape, int(graph.y.max()) + 1
+        (torch.sparse_csr, torch.Size([300, 1000]), 5)
     """
     if not (num_nodes > num_classes >= 2 and num_features >= num_classes):
         raise ValueError(

@@ -27,16 +27,11 @@ _CHUNK = 1 << 18
 class RawFile:
     """A file of a dataset.
 
-    Attributes
-    ----------
-    path
-        Its place below the data folder.
-    source
-        Its place below the host; None if it is not public.
-    sha256
-        Its checksum; None if it is not public, since nobody knows it.
-    advice
-        What else can be done when it is not public and not there.
+    Attributes:
+        path: its place below the data folder.
+        source: its place below the host; None if it is not public.
+        sha256: its checksum; None if it is not public, since nobody knows it.
+        advice: what else can be done when it is not public and not there.
     """
 
     path: str

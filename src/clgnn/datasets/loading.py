@@ -15,37 +15,28 @@ def load(
 ) -> Any:
     """A dataset by its name, as a graph, or as a list of graphs for ``protein`` and ``csl``.
 
-    Parameters
-    ----------
-    name
-        One of ``cora``, ``pubmed``, ``friendster``, ``protein``, ``facebook``,
-        ``facebook100/johns_hopkins55``, ``csl``, and, without a file, ``digits`` and ``citations``.
-    root
-        The folder of the raw files, else ``$CLGNN_DATA``, else the user's cache folder. What is missing there
-        is downloaded and checked.
-    prepare
-        Prepare the features as the paper does: rows that sum to 1 (Cora, Pubmed), z-scores (Friendster,
-        Protein). Otherwise they are as in the files.
-    options
-        ``ages="gapless"`` or ``"literal"`` for Friendster; the arguments of :func:`digits` and of
-        :func:`citations`.
+    Args:
+        name: one of ``cora``, ``pubmed``, ``friendster``, ``protein``, ``facebook``,
+            ``facebook100/johns_hopkins55``, ``csl``, and, without a file, ``digits`` and ``citations``.
+        root: the folder of the raw files, else ``$CLGNN_DATA``, else the user's cache folder. What is
+            missing there is downloaded and checked.
+        prepare: prepare the features as the paper does: rows that sum to 1 (Cora, Pubmed), z-scores
+            (Friendster, Protein). Otherwise they are as in the files.
+        options: ``ages="gapless"`` or ``"literal"`` for Friendster; the arguments of :func:`digits` and of
+            :func:`citations`.
 
-    Returns
-    -------
-    Data or list[Data]
-        ``x`` [N, p] float32, sparse CSR where it is sparse; ``edge_index`` [2, E] in both directions, sorted,
-        without duplicates or self-loops; ``y`` [N], -1 for unknown. In ``csl`` the graphs
-        have classes, ``y`` [1].
+    Returns:
+        ``x`` [N, p] float32, sparse CSR where it is sparse; ``edge_index`` [2, E] in both directions,
+        sorted, without duplicates or self-loops; ``y`` [N], -1 for unknown. In ``csl`` the graphs have
+        classes, ``y`` [1].
 
-    Raises
-    ------
-    DatasetError
-        If there is no such dataset or option, or a file is damaged, or missing and out of reach.
+    Raises:
+        DatasetError: if there is no such dataset or option, or a file is damaged, or missing and out of
+            reach.
 
-    Examples
-    --------
-    >>> load("digits", neighbours=3)
-    Data(x=[1797, 32], edge_index=[2, ...], y=[1797])
+    Example:
+        >>> load("digits", neighbours=3)
+        Data(x=[1797, 32], edge_index=[2, ...], y=[1797])
     """
     entry = find(name)
     known = [

@@ -14,19 +14,13 @@ from torch_geometric.utils import degree, homophily, subgraph, to_scipy_sparse_m
 class Statistics:
     """Numbers of a graph, or of many graphs together.
 
-    Attributes
-    ----------
-    graphs, nodes, edges, features
-        ``edges`` are undirected.
-    classes
-        How many labels each class has.
-    labelled
-        How many labels are known.
-    homophily
-        The share of the edges between labelled nodes that join the same class; None if it is the graphs
-        that have labels.
-    mean_degree, max_degree, isolated, components
-        Of the graph without regard to labels.
+    Attributes:
+        graphs, nodes, edges, features: ``edges`` are undirected.
+        classes: how many labels each class has.
+        labelled: how many labels are known.
+        homophily: the share of the edges between labelled nodes that join the same class; None if it is the
+            graphs that have labels.
+        mean_degree, max_degree, isolated, components: of the graph without regard to labels.
     """
 
     graphs: int
