@@ -162,7 +162,8 @@ def graphs(
     Example:
         >>> many = [datasets.load("citations", num_nodes=50, seed=seed) for seed in range(10)]
         >>> split = graphs(many, observed_labels=0.5, seed=1)
-        >>> [int(torch.cat(masks).sum()) for masks in (split.train_mask, split.observed_mask, split.test_mask)]
+        >>> parts = (split.train_mask, split.observed_mask, split.test_mask)
+        >>> [int(torch.cat(masks).sum()) for masks in parts]
         [150, 50, 50]
     """
     if isinstance(data, Data):
