@@ -25,7 +25,7 @@ from clgnn.collective.learning import Epoch, Schedule, Validation, learn
 from clgnn.collective.masking import choose_mask, draw_mask
 from clgnn.collective.sampling import LabelInput
 from clgnn.component import GNN, Component, Propagation, build
-from clgnn.graph import Graph, Graphs, Mask, as_graph, as_mask, known, visible_labels
+from clgnn.graph import Graph, Graphs, Mask, as_graph, as_mask, known, labels_to_learn, visible_labels
 from clgnn.labelling import Labelling, measure
 from clgnn.metrics import LOWER_IS_BETTER
 
@@ -138,12 +138,7 @@ class Collective(BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         graph = as_graph(data, self._device())
         train = as_mask(train_mask, data, "train_mask")
-        visible = visible_labels(data, train)
-        if not bool(known(visible).any()):
-            raise ValueError(
-                f"none of the {int(train.sum())} nodes of train_mask has a label; expected some (y is -1, or "
-                "NaN for regression, where the label is unknown)"
-            )
+        visible = labels_to_learn(data, train)
         self.labelling_: Labelling = self._learn_labels(visible)
         self.n_features_in_: int = graph.x.size(1)
         y = self.labelling_.encode(visible, "train_mask").to(graph.x.device)

@@ -221,6 +221,17 @@ def visible_labels(data: Graphs, mask: Tensor) -> Tensor:
     return torch.where(mask, y, torch.full_like(y, unknown))
 
 
+def labels_to_learn(data: Graphs, train: Tensor) -> Tensor:
+    """The :func:`visible_labels` of ``train_mask``, of which there must be some."""
+    visible = visible_labels(data, train)
+    if not bool(known(visible).any()):
+        raise ValueError(
+            f"none of the {int(train.sum())} nodes of train_mask has a label; expected some (y is -1, or NaN "
+            "for regression, where the label is unknown)"
+        )
+    return visible
+
+
 def known(y: Tensor) -> Tensor:
     """Which labels are known, bool ``[N]``."""
     return ~y.isnan() if y.is_floating_point() else y >= 0

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from clgnn.base import _RANGES, Nodes, _disjoint, by_graph
 from clgnn.collective.learning import Epoch
 from clgnn.component import GNN
-from clgnn.graph import Graph, Graphs, Mask, as_graph, as_mask, known, visible_labels
+from clgnn.graph import Graph, Graphs, Mask, as_graph, as_mask, known, labels_to_learn, visible_labels
 from clgnn.labelling import Classes
 from clgnn.metrics import CLASSIFICATION, LOWER_IS_BETTER, as_array
 from clgnn.relational import storage
@@ -107,12 +107,7 @@ class Relational(BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         graph = as_graph(data, self._device())
         train = as_mask(train_mask, data, "train_mask")
-        visible = visible_labels(data, train)
-        if not bool(known(visible).any()):
-            raise ValueError(
-                f"none of the {int(train.sum())} nodes of train_mask has a label; expected some (y is -1 "
-                "where the label is unknown)"
-            )
+        visible = labels_to_learn(data, train)
         self.labelling_: Classes = Classes.learn(visible, getattr(self, "class_weight", None))
         self.n_features_in_: int = graph.x.size(1)
         y = self.labelling_.encode(visible, "train_mask").to(graph.x.device)
