@@ -349,9 +349,16 @@ def _trial_note(counts: Iterable[tuple[int, str]]) -> str:
 
 
 def _by_label(found: pd.DataFrame, counts: pd.Series[Any]) -> list[tuple[int, str]]:
+    """The number of trials of each cell; of a dataset at once, if it has several and they have as many."""
     keys = found[CELL].itertuples(index=False, name=None)
+    alike = counts.groupby(found["dataset"]).agg(lambda some: len(some) > 1 and some.nunique() == 1)
     return [
-        (int(n), f"{names.method(method)} on {names.dataset(dataset)} {count}, {percent} %")
+        (
+            int(n),
+            f"all of {names.dataset(dataset)}"
+            if alike[dataset]
+            else f"{names.method(method)} on {names.dataset(dataset)} {count}, {percent} %",
+        )
         for (dataset, count, percent, method), n in zip(keys, counts, strict=True)
     ]
 
