@@ -54,12 +54,17 @@ def test_trials_of_a_dataset_are_counted_at_once_where_they_are_as_many() -> Non
     rows = [
         ("cora", 85, 0, "gcn", 5),
         ("cora", 85, 50, "gcn", 4),
+        ("cora", 85, 50, "gcn+cl", 10),
+        *(("cora", 85, 50, method, 5) for method in ("sage", "tk")),
         *(("friendster", 641, percent, "gcn", 3) for percent in (0, 50)),
         ("protein", 7607, 0, "gcn", 5),
     ]
     found = pd.DataFrame(rows, columns=cell)
     note = tables._trial_note(tables._by_label(found, found["n"]))
-    assert note == "5 trials a cell, but 4 in GCN on Cora 85, 50 %, and 3 in all of Friendster."
+    assert note == (
+        "5 trials a cell, but 10 in GCN + CL on Cora 85, 50 %, and 4 in GCN on Cora 85, 50 %, "
+        "and 3 in all of Friendster."
+    )
 
 
 def test_the_notes(made: dict[str, ResultTable]) -> None:

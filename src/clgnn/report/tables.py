@@ -333,19 +333,19 @@ def _missing_notes(
 
 
 def _trial_note(counts: Iterable[tuple[int, str]]) -> str:
-    """How many trials a cell has; those with fewer than the most, or than the paper's, by name."""
+    """How many trials most cells have; the others by name."""
     by_count: dict[int, list[str]] = defaultdict(list)
     for n, label in counts:
-        if label not in by_count[n]:
-            by_count[n].append(label)
-    most = max(by_count)
-    note = f"{most} trial{'s' * (most != 1)} a cell" + (f" (the paper: {_TRIALS})" if most < _TRIALS else "")
-    fewer = [
-        f"{n} in {'; '.join(labels)}"
+        by_count[n].append(label)
+    usual = max(by_count, key=lambda n: (len(by_count[n]), n))
+    note = f"{usual} trial{'s' * (usual != 1)} a cell"
+    note += f" (the paper: {_TRIALS})" if usual < _TRIALS else ""
+    others = [
+        f"{n} in {'; '.join(dict.fromkeys(labels))}"
         for n, labels in sorted(by_count.items(), reverse=True)
-        if n < min(most, _TRIALS)
+        if n != usual
     ]
-    return f"{note}, but {', and '.join(fewer)}." if fewer else f"{note}."
+    return f"{note}, but {', and '.join(others)}." if others else f"{note}."
 
 
 def _by_label(found: pd.DataFrame, counts: pd.Series[Any]) -> list[tuple[int, str]]:
