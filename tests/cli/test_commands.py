@@ -289,11 +289,12 @@ def test_plain_gnns_have_the_epochs_and_the_patience_of_all_iterations(monkeypat
     monkeypatch.setattr(CollectiveClassifier, "fit", noted)
     quick = ["--epochs", "3", "--patience", "2", "--iterations", "1", "--samples", "2", "--splits", "1"]
     call("run", *quick, "--test-labels", "partial", "--quiet", "--method", "gnn_all_labels",
-         "--method", "correct_and_smooth")  # fmt: skip
+         "--method", "cl_all_labels", "--method", "correct_and_smooth")  # fmt: skip
     assert schedules == {
         ("CollectiveClassifier", 0): (6, 4),  # also the base of correct_and_smooth, which comes last
         ("CollectiveClassifier", 1): (3, 2),
         ("GNNAllLabels", 0): (6, 4),
+        ("CLAllLabels", 1): (3, 2),
     }
 
 

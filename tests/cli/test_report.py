@@ -122,14 +122,6 @@ def test_rivals_are_rows_and_none_is_cut():
         assert name in output
 
 
-def test_the_gnn_on_all_labels_has_the_steps_of_the_plain_one():
-    from clgnn.cli.run import _rival
-
-    given = {"max_epochs": 10, "num_iterations": 3}
-    assert _rival("gnn_all_labels", given, 40, 0).max_epochs == 40
-    assert _rival("cl_all_labels", given, 40, 0).max_epochs == 10
-
-
 @pytest.mark.parametrize("label", ["colour", "size"])
 def test_report_of_evaluate(label, tmp_path, new_graph, monkeypatch):
     monkeypatch.chdir(tmp_path)
