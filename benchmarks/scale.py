@@ -31,7 +31,7 @@ def peak_memory(num_samples: int) -> float:
 
     from benchmarks.steps import our_step
     from clgnn import datasets, splits
-    from clgnn.graph import as_graph
+    from clgnn.data.graph import as_graph
 
     before = _memory("VmRSS")
     data = datasets.load("friendster")
@@ -54,7 +54,7 @@ def step_seconds(num_edges: int, num_samples: int = 10) -> float:
     import torch
 
     from benchmarks.steps import our_step
-    from clgnn.graph import Graph
+    from clgnn.data.graph import Graph
 
     generator = torch.Generator().manual_seed(0)
     nodes = num_edges // 10

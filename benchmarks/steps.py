@@ -15,11 +15,11 @@ from torch_geometric.data import Data
 from benchmarks.baselines import PLAIN
 from clgnn import datasets, splits
 from clgnn.collective.averaging import average
-from clgnn.collective.field import receptive_field
+from clgnn.collective.component import build
 from clgnn.collective.learning import gradient_step
 from clgnn.collective.sampling import Categorical, LabelInput
-from clgnn.component import build
-from clgnn.graph import Graph, as_graph
+from clgnn.data.graph import Graph, as_graph
+from clgnn.engine.field import receptive_field
 from clgnn.nn import SAGE
 
 Step = Callable[[], Any]
@@ -65,19 +65,20 @@ def our_step(
     classes = int(y.max()) + 1
     kind = "sampled" if num_samples else "none"
     label_input = LabelInput(Categorical(classes), kind, num_samples, "systematic")
-    component = build(gnn, graph.x, graph.edge_index, label_input.columns, classes, 16, None, 0.5)
+    component = build(gnn, graph, label_input.columns, classes)
     if loop:
-        component.at_once = False
+        component.runner.at_once = False
     optimizer = torch.optim.Adam(component.parameters(), lr=0.01)
     generator = torch.Generator().manual_seed(0)
     predicted = torch.randn(len(y), classes, generator=generator)
     if not everywhere:
-        graph, nodes = receptive_field(component, graph, y >= 0, label_input.columns)
+        graph, nodes = receptive_field(component.runner, graph, y >= 0, label_input.columns)
         y, predicted = y[nodes], predicted[nodes]
     shown = torch.zeros(len(y), dtype=torch.bool)
 
     def step() -> None:
-        gradient_step(component, optimizer, graph, y, shown, predicted, label_input, generator, 5.0)
+        labels = label_input(predicted, y, shown, generator)
+        gradient_step(component, optimizer, graph, y, shown, labels, label_input.family.loss, 5.0)
 
     return step
 
@@ -129,7 +130,7 @@ def variance_ratio(repeats: int = 200) -> dict[str, float]:
     graph = as_graph(data)
     family = Categorical(7)
     torch.manual_seed(0)
-    component = build("gcn", graph.x, graph.edge_index, 7, 7, 16, None, 0.5)
+    component = build("gcn", graph, 7, 7)
     # a model that uses labels: trained on soft predictions of a plain one
     y = torch.where(torch.arange(len(data.y)) < 640, data.y, -1)
     optimizer = torch.optim.Adam(component.parameters(), lr=0.01)
@@ -138,7 +139,8 @@ def variance_ratio(repeats: int = 200) -> dict[str, float]:
     predicted = F.one_hot(data.y, 7) * 1.5 + torch.randn(len(y), 7, generator=generator)
     sampled = LabelInput(family, "sampled", 10, "systematic")
     for _ in range(100):
-        gradient_step(component, optimizer, graph, y, shown, predicted, sampled, generator, 5.0)
+        labels = sampled(predicted, y, shown, generator)
+        gradient_step(component, optimizer, graph, y, shown, labels, family.loss, 5.0)
     component.eval()
     result = {}
     for name, sampling, k in (

@@ -19,10 +19,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clgnn import CollectiveClassifier, datasets
-from clgnn.component import NAMES
-from clgnn.nn import Krylov
-from clgnn.nn.propagation import project, propagation
-from clgnn.relational import GMNN
+from clgnn.baselines import GMNN
+from clgnn.engine.propagation import project, propagation
+from clgnn.nn import NAMES, Krylov
 
 
 class KipfWelling(nn.Module):

@@ -10,16 +10,16 @@ import argparse
 
 import numpy as np
 
-from clgnn import CollectiveClassifier, datasets, relational, splits
+from clgnn import CollectiveClassifier, baselines, datasets, splits
 
-NAMES = ["gnn", "cl", *relational.METHODS]
+NAMES = ["gnn", "cl", *baselines.METHODS]
 
 
-def make(name: str, test_labels: str, seed: int) -> CollectiveClassifier | relational.Rival:
+def make(name: str, test_labels: str, seed: int) -> CollectiveClassifier | baselines.Rival:
     if name in ("gnn", "cl"):
         iterations = {"gnn": 0, "cl": 3}[name]
         return CollectiveClassifier(num_iterations=iterations, test_labels=test_labels, seed=seed)
-    return relational.make(name, test_labels=test_labels, seed=seed)
+    return baselines.make(name, test_labels=test_labels, seed=seed)
 
 
 def main() -> None:

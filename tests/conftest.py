@@ -9,6 +9,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
+from clgnn.data.datasets import FACEBOOK100
+
 torch.set_num_threads(1)  # tiny graphs: threads would only wait for each other
 
 
@@ -104,7 +106,7 @@ def new_trials() -> Callable[..., pd.DataFrame]:
 @pytest.fixture
 def tiny_trials() -> pd.DataFrame:
     """Three trials in some cells of every table."""
-    fb = "facebook100/johns_hopkins55"
+    fb = FACEBOOK100
     return make_trials(
         {
             ("cora", 85, 0, "gcn"): [0.50, 0.52, 0.48],

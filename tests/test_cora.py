@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clgnn.datasets import is_here
+from clgnn.data.datasets import is_here
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "cora.py"
 

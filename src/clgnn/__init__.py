@@ -1,7 +1,53 @@
 """Collective learning: boosts any graph neural network on partially labelled graphs."""
 
-from clgnn import datasets, metrics, nn, splits, theory
-from clgnn.estimator import CollectiveClassifier, CollectiveRegressor
+from __future__ import annotations
 
-__version__ = "0.1.0"
-__all__ = ["CollectiveClassifier", "CollectiveRegressor", "datasets", "metrics", "nn", "splits", "theory"]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clgnn import baselines, nn, theory
+    from clgnn.baselines import load
+    from clgnn.data import datasets, splits
+    from clgnn.estimators import metrics
+    from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
+
+__version__ = "0.2.0"
+__all__ = [
+    "CollectiveClassifier",
+    "CollectiveRegressor",
+    "baselines",
+    "datasets",
+    "load",
+    "metrics",
+    "nn",
+    "splits",
+    "theory",
+]
+
+# Where each public name lives. A name is imported when it is first asked for: `clgnn --help` needs no torch.
+_NAMES = {
+    "CollectiveClassifier": "clgnn.estimators.collective",
+    "CollectiveRegressor": "clgnn.estimators.collective",
+    "load": "clgnn.baselines",
+}
+_MODULES = {
+    "baselines": "clgnn.baselines",
+    "datasets": "clgnn.data.datasets",
+    "metrics": "clgnn.estimators.metrics",
+    "nn": "clgnn.nn",
+    "splits": "clgnn.data.splits",
+    "theory": "clgnn.theory",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
+    raise AttributeError(f"module 'clgnn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from clgnn.cli.datasets import datasets
-from clgnn.datasets import CATALOGUE, DatasetError, is_here
+from clgnn.data.datasets import CATALOGUE, DatasetError, is_here
 
 
 @pytest.fixture

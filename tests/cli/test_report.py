@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from clgnn import datasets
 from clgnn.cli import main
-from clgnn.cli.report import graph_of
+from clgnn.data import datasets
 from clgnn.experiments.ledger import Ledger
+from clgnn.report.graph_view import view_trials
 
 
 def call(*arguments, code=0):
@@ -94,13 +94,13 @@ def test_the_graph_of_a_trial(ledger, monkeypatch):
     graph = datasets.load("citations", num_nodes=2708)
     monkeypatch.setattr(datasets, "is_here", lambda name, root=None: True)
     monkeypatch.setattr(datasets, "load", lambda name, root=None: graph)
-    shown = graph_of(ledger.trials())
+    shown = view_trials(ledger.trials())
     assert len(shown["nodes"]) == 400
     assert shown["shown"] == ["true", "plain", "boosted"]
     assert {node["plain"] for node in shown["nodes"]} == {0}
     assert "cora, 85 labels, trial 0" in shown["caption"]
     monkeypatch.setattr(datasets, "load", lambda name, root=None: datasets.citations(num_nodes=2800))
-    assert graph_of(ledger.trials()) is None  # predictions of other nodes
+    assert view_trials(ledger.trials()) is None  # predictions of other nodes
 
 
 def test_report_of_run(tmp_path):

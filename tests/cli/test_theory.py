@@ -1,12 +1,10 @@
-from importlib import import_module
-
 import pytest
 from click.testing import CliRunner
 
+import clgnn.theory
 from clgnn.cli.theory import theory
 from clgnn.theory import Statement
 
-MODULE = import_module("clgnn.cli.theory")  # its name in clgnn.cli is that of the command
 TRUE = Statement("theorem 0", "it is so", {"gap": 1.2e-5, "classes": 3, "by": "all"}, True)
 FALSE = Statement("theorem 00", "it is not", {"gap": 0.0}, False)
 
@@ -27,11 +25,11 @@ def quick(monkeypatch):
         seeds.append(seed)
         return iter([TRUE])
 
-    monkeypatch.setattr(MODULE, "statements", found)
+    monkeypatch.setattr(clgnn.theory, "statements", found)
     return seeds
 
 
-def test_a_line_a_statement():
+def test_one_line_per_statement():
     result = run()
     lines = result.output.splitlines()
     assert result.exit_code == 0
@@ -50,7 +48,7 @@ def test_a_line_a_statement():
 
 
 def test_a_statement_that_does_not_hold(monkeypatch):
-    monkeypatch.setattr(MODULE, "statements", lambda seed: iter([FALSE, TRUE]))
+    monkeypatch.setattr(clgnn.theory, "statements", lambda seed: iter([FALSE, TRUE]))
     result = run()
     assert result.exit_code == 1
     assert [" ".join(line.split()) for line in result.output.splitlines()] == [

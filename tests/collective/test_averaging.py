@@ -7,8 +7,8 @@ from torch import nn
 from torch_geometric.nn import GATConv, GCNConv, GraphConv, SAGEConv
 
 from clgnn.collective.averaging import average, each_sample
-from clgnn.component import Component, build
-from clgnn.graph import as_graph
+from clgnn.collective.component import Component, build
+from clgnn.data.graph import as_graph
 
 
 class OnePyGLayer(nn.Module):
@@ -29,7 +29,7 @@ def draws(n, k, c, seed=0):
 def test_the_average_is_the_mean_of_the_samples(gnn, graph):
     g = as_graph(graph)
     torch.manual_seed(0)
-    component = build(gnn, g.x, g.edge_index, 3, 3, 8, None, 0.0).eval()
+    component = build(gnn, g, 3, 3, hidden_channels=8, num_layers=None, dropout=0.0).eval()
     labels = draws(24, 7, 3)
     samples = each_sample(component, g, labels)
     assert samples.shape == (24, 7, 3)
@@ -52,7 +52,7 @@ def test_edge_weights_reach_the_gnn_that_takes_them(graph):
     labels = draws(24, 2, 3)
     for gnn, differs in ((OnePyGLayer, True), ("gcn", True), (lambda i, o: GATConv(i, o), False)):
         g = as_graph(graph)
-        component = build(gnn, g.x, g.edge_index, 3, 3, 8, None, 0.0).eval()
+        component = build(gnn, g, 3, 3, hidden_channels=8, num_layers=None, dropout=0.0).eval()
         same = torch.equal(average(component, g, labels), average(component, as_graph(weighted), labels))
         assert same is not differs
 
@@ -63,7 +63,7 @@ def test_sparse_features_give_what_dense_ones_give(graph):
     labels = draws(24, 3, 3)
     for gnn in ("gcn", OnePyGLayer):
         g = as_graph(graph)
-        component = build(gnn, g.x, g.edge_index, 3, 3, 8, None, 0.0).eval()
+        component = build(gnn, g, 3, 3, hidden_channels=8, num_layers=None, dropout=0.0).eval()
         out = average(component, g, labels), average(component, as_graph(sparse), labels)
         assert torch.allclose(*out, atol=1e-6)
 
@@ -91,10 +91,10 @@ def test_layers_that_take_an_adjacency_matrix_get_one(kind, weight, graph):
     torch.manual_seed(0)
     auto = Component(Layers(kind, weighted=True), nn.Identity())
     by_edges = copy.deepcopy(auto)
-    by_edges.propagation = "edge_index"
+    by_edges.runner.propagation = "edge_index"
     outs = [average(component, g, labels) for component in (auto, by_edges)]
-    assert auto.takes_adjacency == {weight: True}
-    assert by_edges.takes_adjacency == {}
+    assert auto.runner.takes_adjacency == {weight: True}
+    assert by_edges.runner.takes_adjacency == {}
     torch.testing.assert_close(*outs, rtol=1e-4, atol=1e-5)
     gradients = [
         torch.autograd.grad(out.square().sum(), list(c.parameters()))
@@ -108,7 +108,7 @@ def test_other_layers_get_their_edges_as_always(graph):
     for kind in (GATConv, lambda i, o: TwoColumns(i, o)):
         component = Component(Layers(kind), nn.Identity())
         average(component, g, torch.rand(24, 4, 3))
-        assert component.takes_adjacency == {False: False}
+        assert component.runner.takes_adjacency == {False: False}
 
 
 class TwoColumns(nn.Module):
@@ -138,9 +138,9 @@ def test_a_later_graph_that_is_no_matrix_keeps_its_edges(kind, graph):
 
     auto = Component(Unweighted(kind), nn.Identity()).eval()
     by_edges = copy.deepcopy(auto)
-    by_edges.propagation = "edge_index"
+    by_edges.runner.propagation = "edge_index"
     average(auto, g, torch.rand(24, 4, 3))
-    assert auto.takes_adjacency == {False: True}
+    assert auto.runner.takes_adjacency == {False: True}
     for other in others:
         labels = torch.rand(24, 4, 3)
         torch.testing.assert_close(average(auto, other, labels), average(by_edges, other, labels))

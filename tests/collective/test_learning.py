@@ -4,11 +4,21 @@ import pytest
 import torch
 
 from clgnn.collective.averaging import average
-from clgnn.collective.learning import Schedule, UnderMasks, Validation, gradient_step, learn
+from clgnn.collective.component import build
+from clgnn.collective.inference import TestGraph
+from clgnn.collective.learning import (
+    Diverged,
+    Problem,
+    Schedule,
+    UnderMasks,
+    Validation,
+    Verdict,
+    gradient_step,
+    learn,
+)
 from clgnn.collective.masking import draw_mask
-from clgnn.collective.sampling import Categorical, LabelInput
-from clgnn.component import build
-from clgnn.graph import as_graph, visible_labels
+from clgnn.collective.sampling import Categorical, LabelInput, stream
+from clgnn.data.graph import as_graph, visible_labels
 
 SAMPLED = LabelInput(Categorical(3), "sampled", 4, "systematic")
 
@@ -19,7 +29,7 @@ def adam(parameters):
 
 def component(g, seed=0, dropout=0.5):
     torch.manual_seed(seed)
-    return build("gcn", g.x, g.edge_index, 3, 3, 8, None, dropout)
+    return build("gcn", g, 3, 3, hidden_channels=8, num_layers=None, dropout=dropout)
 
 
 def generator(seed=0):
@@ -35,9 +45,10 @@ def test_a_step_is_blind_to_shown_labels_as_targets(graph, train):
     g, y = as_graph(graph), visible_labels(graph, train)
     shown = torch.arange(24) < 9  # of the ten training labels, one is the target
     c = component(g, dropout=0.0)
-    loss = gradient_step(c, adam(c.parameters()), g, y, shown, None, SAMPLED, generator())
+    labels = SAMPLED(None, y, shown, generator())
+    loss = gradient_step(c, adam(c.parameters()), g, y, shown, labels, SAMPLED.family.loss)
     fresh = component(g, dropout=0.0)
-    out = average(fresh, g, SAMPLED(None, y, shown, generator()))
+    out = average(fresh, g, labels)
     assert loss == pytest.approx(torch.nn.functional.cross_entropy(out[9:10], y[9:10]).item(), abs=1e-6)
 
 
@@ -61,23 +72,32 @@ def test_gradients_are_clipped(graph, train):
         c = component(g, dropout=0.0)
         before = weights(c)
         sgd = torch.optim.SGD(c.parameters(), lr=1.0)
-        gradient_step(c, sgd, g, y, ~train & train, None, SAMPLED, generator(), limit)
+        hidden = torch.zeros_like(train)
+        labels = SAMPLED(None, y, hidden, generator())
+        gradient_step(c, sgd, g, y, hidden, labels, SAMPLED.family.loss, limit)
         moved[limit] = (weights(c) - before).norm().item()
     assert moved[1e-4] == pytest.approx(1e-4, rel=1e-2)
     assert moved[math.inf] > 1e-2
 
 
-def run(graph, train, score=None, finished=(), mask=None, epochs=6, patience=100, start=None, seed=0):
+def verdict(score, loss=0.0):
+    return Verdict(score, -loss, score)
+
+
+def run(
+    graph, train, rank=None, finished=(), mask=None, epochs=6, patience=100, every=1, seed=0, iterations=2
+):
     g, y = as_graph(graph), visible_labels(graph, train)
-    validation = None
-    if score is not None:
-        validation = Validation(y, torch.zeros_like(train), torch.ones_like(train), score)
+    nobody = torch.zeros_like(train)
+    test = TestGraph(g, torch.full_like(y, -1), [nobody], SAMPLED, seed)
+    validation = None if rank is None else Validation(test.y, torch.ones_like(train), rank)
+    problem = Problem(g, y, SAMPLED, mask, validation, test if rank or mask is None else None, seed)
+    schedule = Schedule(epochs, patience, adam, 1.0, every)
 
     def begin(before):
-        return build("gcn", g.x, g.edge_index, 3, 3, 8, None, 0.5)
+        return build("gcn", g, 3, 3, hidden_channels=8)
 
-    schedule = Schedule(epochs, patience, adam, 1.0)
-    return list(learn(g, y, SAMPLED, 2, start or begin, schedule, mask, validation, seed, finished))
+    return list(learn(problem, iterations, begin, schedule, finished))
 
 
 def test_same_seed_same_bits_and_the_global_state_is_left_alone(graph, train):
@@ -107,7 +127,7 @@ def test_the_best_epoch_is_kept(graph, train):
 
     def score(outputs):
         seen.append(outputs.clone())
-        return next(values), float(len(seen))  # a later epoch has a larger loss: it loses ties
+        return verdict(next(values), float(len(seen)))  # a later epoch has a larger loss: it loses ties
 
     g, y = as_graph(graph), visible_labels(graph, train)
     first = run(graph, train, score)[0]
@@ -119,22 +139,37 @@ def test_the_best_epoch_is_kept(graph, train):
 
 def test_patience_ends_an_iteration(graph, train):
     values = iter([0.5] + [0.1] * 100)
-    iterations = run(graph, train, lambda outputs: (next(values), 0.0), epochs=50, patience=3)
+    iterations = run(graph, train, lambda outputs: verdict(next(values)), epochs=50, patience=3)
     assert len(iterations[0].epochs) == 4
 
 
 def test_validation_looks_every_so_often_and_at_the_last_epoch(graph, train):
-    g, y = as_graph(graph), visible_labels(graph, train)
     looks = []
 
-    def score(outputs):
+    def rank(outputs):
         looks.append(1)
-        return float(len(looks)), 0.0
+        return verdict(float(len(looks)))
 
-    schedule = Schedule(7, 100, adam, 1.0, eval_every=3)
-    validation = Validation(y, torch.zeros_like(train), ~train, score)
-    (iteration,) = learn(g, y, SAMPLED, 0, lambda before: component(g), schedule, None, validation)
+    (iteration,) = run(graph, train, rank, epochs=7, every=3, iterations=0)
     assert [math.isnan(e.metric) for e in iteration.epochs] == [True, True, False, True, True, False, False]
+
+
+def test_a_metric_that_is_not_a_number_never_wins(graph, train):
+    """The first epoch has none; it must not stay the best for ever."""
+    values = iter([Verdict(-math.inf, 0.0, math.nan), verdict(0.1), verdict(0.2), verdict(0.1)])
+    (iteration,) = run(graph, train, lambda outputs: next(values), epochs=4, iterations=0, patience=2)
+    assert len(iteration.epochs) == 4
+    (third,) = run(graph, train, epochs=3, iterations=0)
+    assert torch.equal(weights(iteration.component), weights(third.component))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_loss_that_is_not_a_number_ends_training_with_a_reason(graph, train):
+    graph.x = graph.x * 1e38
+    with pytest.raises(
+        Diverged, match=r"the loss is \w+ in epoch \d+ of iteration 0; .* lower learning rate"
+    ):
+        run(graph, train, epochs=50)
 
 
 def test_each_step_of_an_iteration_has_a_mask_of_its_own(graph, train):
@@ -158,7 +193,8 @@ def test_predictions_of_a_step_come_from_its_mask_and_all_components_before(grap
     """What is carried on from one iteration to the next is the recursion from its start."""
     g, y = as_graph(graph), visible_labels(graph, train)
     components = [component(g, seed).eval() for seed in range(3)]
-    carried, afresh = (UnderMasks(g, y, SAMPLED, half(train), 7) for _ in range(2))
+    problem = Problem(g, y, SAMPLED, half(train), seed=7)
+    carried, afresh = UnderMasks(problem), UnderMasks(problem)
     for t in range(3):
         shown, predicted = carried(4, components[:t])
     again, expected = afresh(4, components[:2])
@@ -168,7 +204,7 @@ def test_predictions_of_a_step_come_from_its_mask_and_all_components_before(grap
     assert not torch.equal(shown, other)
     by_hand = None
     for level in range(2):
-        random = carried._generator(level + 1, 4)
+        random = stream(torch.device("cpu"), 7, level + 1, 4)
         with torch.no_grad():
             by_hand = average(components[level], g, SAMPLED(by_hand, y, shown, random))
     assert torch.equal(predicted, by_hand)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from clgnn.experiments.ledger import Ledger, read
+from clgnn.experiments.ledger import Ledger, now, read
 
 
 def row(key, **values):
@@ -32,11 +32,22 @@ def test_a_failure_is_replaced_and_a_result_never(tmp_path):
     ledger = Ledger(tmp_path)
     ledger.write(row("a", status="failed", error="no memory", metrics=None))
     assert ledger.finished() == set()
-    assert ledger.finished(failed=True) == {"a"}
+    assert ledger.failed() == {"a"}
     ledger.write(row("a", metrics={"accuracy": 0.6}))
     ledger.write(row("a", metrics={"accuracy": 0.1}))
     ledger.write(row("a", status="failed"))
     assert ledger.trials()["accuracy"].tolist() == [0.6]
+
+
+def test_failures_of_an_earlier_run_are_told_apart(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.write(row("old", status="failed", finished=now()))
+    ledger.write(row("older", status="failed", finished="2020-01-01T00:00:00+00:00"))
+    began = now()
+    assert ledger.failed(began) == set()
+    ledger.write(row("old", status="failed", finished=now()))
+    assert ledger.failed(began) == {"old"}
+    assert ledger.failed() == {"old", "older"}
 
 
 CELL = ("cora", 85, 0, "gcn")
@@ -89,22 +100,36 @@ def test_an_export_can_be_taken_in_again(tmp_path):
     second.restore(tmp_path / "trials.csv")
     second.restore(tmp_path / "trials.csv")
     assert second.finished() == {"a"}
-    assert second.finished(failed=True) == {"a", "b"}
+    assert second.failed() == {"b"}
     columns = ["key", "settings", "accuracy", "iterations", "validation", "peak_memory", "error"]
     old, new = (ledger.trials().sort_values("key")[columns].astype(str) for ledger in (first, second))
     assert new.values.tolist() == old.values.tolist()
 
 
-@pytest.mark.parametrize(("name", "message"), [("a.md", "is no CSV file"), ("a.csv", "has no column")])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("a.md", "is no CSV file; expected a trials.csv"), ("a.csv", "has no column dataset.*its trials.csv")],
+)
 def test_another_file_is_not_taken_in(tmp_path, name, message):
     (tmp_path / name).write_text("id,label\n1,a\n")
-    with pytest.raises(ValueError, match=f"{message}.*expected a trials.csv"):
+    with pytest.raises(ValueError, match=message):
         Ledger(tmp_path).restore(tmp_path / name)
 
 
 def test_no_ledger_is_said_clearly(tmp_path):
-    with pytest.raises(ValueError, match=r"no ledger.sqlite; expected a folder that `clgnn reproduce` wrote"):
+    with pytest.raises(ValueError, match=r"is not there; expected a folder that `clgnn reproduce` wrote"):
         read(tmp_path / "nothing")
+    with pytest.raises(ValueError, match=r"has no ledger.sqlite; expected a folder"):
+        read(tmp_path)
+
+
+def test_a_file_that_is_no_ledger_is_said_clearly(tmp_path):
+    (tmp_path / "ledger.sqlite").write_text("this is no database at all, but text" * 40)
+    (tmp_path / "blank.csv").write_text("")
+    (tmp_path / "broken.csv").write_text('settings\n"{"""\n')
+    for name in ("ledger.sqlite", "blank.csv", "broken.csv"):
+        with pytest.raises(ValueError, match=r"could not be read .*; expected a folder"):
+            read(tmp_path / name)
 
 
 def _write_many(folder, name, count):

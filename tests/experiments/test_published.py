@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from clgnn.experiments.published import CELL, published, running_times
+from clgnn.data.datasets import FACEBOOK100
+from clgnn.experiments.methods import CELL
+from clgnn.experiments.published import published, running_times
 
 
 def cell(table: str, dataset: str, count: int, percent: int, method: str) -> dict[str, Any]:
@@ -38,7 +40,7 @@ def test_a_boosted_gnn_is_its_plain_self_and_the_gain() -> None:
 @pytest.mark.parametrize(
     ("table", "key", "mean"),
     [
-        ("main", ("facebook100/johns_hopkins55", 80, 0, "sage"), 64.56),
+        ("main", (FACEBOOK100, 80, 0, "sage"), 64.56),
         ("main", ("protein", 7607, 50, "pl_em"), 77.95),
         ("learning_curve", ("pubmed", 375, 50, "sage+cl"), 61.26),  # 59.77 + 1.49
         ("ablation_uniform", ("cora", 105, 0, "gcn+cl-uniform"), 50.52),  # 52.35 - 1.83, of its own plain GCN
@@ -59,10 +61,10 @@ def test_all_cells_are_there_once(table: str, rows: int) -> None:
 def test_running_times() -> None:
     found = running_times().set_index(["dataset", "gnn"])
     assert found.loc[("pubmed", "tk")].tolist() == [0.52, 7.82, 51.62]
-    assert ("facebook100/johns_hopkins55", "gcn") in found.index
+    assert (FACEBOOK100, "gcn") in found.index
     assert len(found) == 8
 
 
 def test_another_table() -> None:
-    with pytest.raises(ValueError, match="the table is 'appendix'; expected one of main, learning_curve"):
+    with pytest.raises(ValueError, match="table is 'appendix'; expected one of main, learning_curve"):
         published("appendix")

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from clgnn.experiments.statistics import by_iteration, cells
+from clgnn.experiments.statistics import by_iteration, cells, paired
 
 Trials = Callable[..., pd.DataFrame]
 CORA = ("cora", 85, 0)
@@ -41,13 +41,24 @@ def test_a_gain_by_hand(new_trials: Trials) -> None:
     assert (plain["seconds"], boosted["seconds"], boosted["peak_memory"]) == (6.0, 60.0, 502.0)
 
 
-def test_significant_only_as_a_gain(new_trials: Trials) -> None:
+def test_a_loss_is_as_significant_as_a_gain(new_trials: Trials) -> None:
     plain = [0.50, 0.52, 0.48, 0.51]
     better = [0.55, 0.571, 0.529, 0.56]
-    assert row(cells(new_trials(pair(plain, better))), "gcn+cl")["significant"]
-    worse = row(cells(new_trials(pair(better, plain))), "gcn+cl")
-    assert worse["p"] < 0.05
-    assert not worse["significant"]
+    gain = row(cells(new_trials(pair(plain, better))), "gcn+cl")
+    loss = row(cells(new_trials(pair(better, plain))), "gcn+cl")
+    assert loss["gain"] == pytest.approx(-gain["gain"])
+    assert loss["p"] == pytest.approx(gain["p"])
+    assert gain["significant"]
+    assert loss["significant"]
+
+
+def test_the_best_is_one_that_competes(new_trials: Trials) -> None:
+    """Neither a method that trains on labels of the test graph nor an ablation; of equals, all are best."""
+    values = {"gcn": 0.5, "gcn+cl": 0.6, "ica": 0.6, "gcn+cl-uniform": 0.7, "cl_all_labels": 0.8}
+    found = cells(new_trials({(*CORA, method): [value] for method, value in values.items()}))
+    assert set(found.loc[found["best"], "method"]) == {"gcn+cl", "ica"}
+    alone = cells(new_trials({(*CORA, "gnn_all_labels"): [0.5]}))
+    assert not alone["best"].any()
 
 
 def test_holm_by_hand(new_trials: Trials) -> None:
@@ -108,6 +119,13 @@ def test_the_same_difference_everywhere(new_trials: Trials) -> None:
     assert alike["significant"]
 
 
+def test_pairs_of_any_scale() -> None:
+    found = paired([0.1, 0.2, 0.3], [0.2, 0.2, 0.6])
+    assert found["gain"] == pytest.approx(-0.4 / 3)
+    assert found["low"] < found["gain"] < found["high"]
+    assert math.isnan(paired([], [])["gain"])
+
+
 def test_failed_trials_do_not_count(new_trials: Trials) -> None:
     trials = new_trials(pair([0.50, 0.52, 0.48], [0.51, 0.54, 0.51]))
     trials.loc[trials["trial"] == 2, ["status", "accuracy"]] = ["failed", None]
@@ -135,7 +153,7 @@ def test_a_trial_that_is_there_twice(new_trials: Trials) -> None:
 
 def test_a_metric_that_is_not_there(new_trials: Trials) -> None:
     trials = new_trials({("friendster", 641, 0, "gcn"): [0.4]}).drop(columns="balanced_accuracy")
-    with pytest.raises(ValueError, match="trials on friendster are without balanced_accuracy"):
+    with pytest.raises(ValueError, match="some trials on friendster have no balanced_accuracy"):
         cells(trials)
 
 

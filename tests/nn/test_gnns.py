@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch_geometric.nn import GCNConv, GINConv, SAGEConv
 
+from clgnn.engine.propagation import propagation
 from clgnn.nn import GCN, GIN, SAGE, Krylov, Snowball
-from clgnn.nn.krylov import _Layers
-from clgnn.nn.propagation import propagation
+from clgnn.nn.snowball import _Layers
 
 ALL = [GCN, SAGE, Snowball, Krylov, GIN]
 
@@ -32,8 +32,8 @@ def fixed_mask(h, p):
 @pytest.mark.parametrize("training", [False, True])
 def test_folded_samples_are_the_loop_over_samples(kind, depth, sparse, training, graph, monkeypatch):
     """Values and gradients; x dense or sparse; in training with a fixed dropout, and all neighbours."""
-    monkeypatch.setattr("clgnn.nn.dropout.dropout_mask", fixed_mask)
-    monkeypatch.setattr("clgnn.nn.krylov.dropout_mask", fixed_mask)
+    monkeypatch.setattr("clgnn.engine.dropout.dropout_mask", fixed_mask)
+    monkeypatch.setattr("clgnn.nn.snowball.dropout_mask", fixed_mask)
     options = {"num_neighbors": 0} if kind is SAGE else {}
     gnn, x, y = make(kind, num_layers=depth, **options).train(training), graph.x.double(), labels()
     loop = torch.stack([gnn(torch.cat([x, y[:, k]], 1), graph.edge_index) for k in range(5)]).mean(0)
@@ -122,7 +122,7 @@ def test_snowball_is_its_formula(graph):
 @pytest.mark.parametrize("p", [0.0, 0.5])
 def test_snowball_has_the_gradients_of_its_values(p, graph, monkeypatch):
     """By finite differences: of the labels, of what X gives, and of the weights."""
-    monkeypatch.setattr("clgnn.nn.krylov.dropout_mask", fixed_mask)
+    monkeypatch.setattr("clgnn.nn.snowball.dropout_mask", fixed_mask)
     a = propagation(graph.edge_index, 24, dtype=torch.float64)
     generator = torch.Generator().manual_seed(0)
     shapes = [(24, 2, 3), (24, 3 * 2), (2, 3), (2, 5), (2, 7)]  # two samples, three layers of two channels

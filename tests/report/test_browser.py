@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 import torch
 
-from clgnn.report import from_trials, view, write
+from clgnn.report.graph_view import view
+from clgnn.report.page import write
+from clgnn.report.trials import from_trials
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -27,7 +29,14 @@ def browser():
 
 @pytest.fixture
 def file(tiny_trials, new_trials, graph, tmp_path):
-    more = new_trials({("cora", 105, 50, "gcn"): [0.6, 0.7], ("cora", 105, 50, "gcn+cl"): [0.7, 0.8]})
+    more = new_trials(
+        {
+            ("cora", 105, 50, "gcn"): [0.6, 0.7],
+            ("cora", 105, 50, "gcn+cl"): [0.7, 0.8],
+            ("pubmed", 300, 0, "gcn"): [0.70, 0.72, 0.68],
+            ("pubmed", 300, 0, "gcn+cl"): [0.60, 0.62, 0.59],
+        }
+    )
     roles = {"train": torch.arange(24) < 10, "test": torch.arange(24) >= 16}
     shown = view(graph, {"plain": graph.y.roll(1), "boosted": graph.y}, roles, ("a", "<i>b</i>", "c"))
     write(tmp_path / "report.html", from_trials(pd.concat([tiny_trials, more], ignore_index=True), shown))
@@ -123,6 +132,33 @@ def test_hover_and_focus_show_the_numbers(open_page):
     page.keyboard.press("ArrowRight")
     assert tip.inner_text() != first
     assert page.locator('#gains svg .mark[tabindex="0"]').count() == 1
+
+
+def test_losses_are_shown_as_plainly_as_gains(open_page):
+    page = open_page()
+    gains = page.locator("#results tr", has_text="GCN + CL").first.locator(".gain")
+    look = "all => all.map(one => [one.innerText[0], one.className, getComputedStyle(one).fontWeight])"
+    assert gains.evaluate_all(look) == [
+        ["+", "gain significant", "700"],
+        ["+", "gain significant", "700"],
+        ["−", "gain significant loss", "700"],
+    ]
+    colours = gains.evaluate_all("all => all.map(one => getComputedStyle(one).color)")
+    assert colours[0] == colours[1] != colours[2]
+    caption = page.locator("#results caption").first.inner_text()
+    assert "green if the GNN became better, red if it became worse" in caption
+    page.locator("#results tr", has_text="GCN + CL").first.locator(".cell").nth(2).hover()
+    assert "a significant loss" in page.locator("#tip").inner_text()
+
+
+def test_the_best_of_a_column_is_underlined(open_page):
+    page = open_page()
+    page.locator("#results").get_by_role("radio", name="partially labelled").check()
+    rows = page.locator("#results [data-scenario='50'] tbody tr", has=page.locator(".best"))
+    assert rows.locator("th").all_inner_texts() == ["GCN + CL"]
+    assert (
+        "methods with † and ablations do not compete" in page.locator("#results caption").nth(1).inner_text()
+    )
 
 
 def test_a_click_shows_the_settings_and_trials(open_page):

@@ -3,13 +3,13 @@
 import sys
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from clgnn.experiments.published import published
 from clgnn.experiments.statistics import cells
 from clgnn.report import figures
+from clgnn.report.calibration import pooled
 
 pytest.importorskip("matplotlib")
 
@@ -79,10 +79,9 @@ def test_reliability_pools_what_was_run_both_ways(tiny_trials: pd.DataFrame) -> 
 def test_bins_count_by_their_nodes() -> None:
     one = {"confidence": [0.2, None], "accuracy": [0.0, None], "count": [10, 0]}
     other = {"confidence": [0.4, 0.8], "accuracy": [1.0, 0.5], "count": [30, 4]}
-    confidence, accuracy, count = figures._sum([one, other])
-    np.testing.assert_allclose(confidence, [0.35, 0.8])
-    np.testing.assert_allclose(accuracy, [0.75, 0.5])
-    np.testing.assert_array_equal(count, [40, 4])
+    found = pooled([one, other, None])
+    assert found == {"confidence": [0.35, 0.8], "accuracy": [0.75, 0.5], "count": [40, 4]}
+    assert pooled([None, {}]) is None
 
 
 def test_write_gives_the_same_files(tiny_trials: pd.DataFrame, tmp_path: Path) -> None:

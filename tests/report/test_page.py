@@ -9,17 +9,16 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from clgnn import CollectiveClassifier, datasets, splits
-from clgnn.report import (
-    Comparison,
-    from_comparison,
-    from_evaluation,
-    from_trials,
-    page,
-    view,
-    view_split,
-    write,
-)
+from clgnn.data import datasets, splits
+from clgnn.data.datasets import FACEBOOK100
+from clgnn.estimators.collective import CollectiveClassifier
+from clgnn.report.comparison import Comparison, from_comparison
+from clgnn.report.evaluation import from_evaluation
+from clgnn.report.graph_view import view, view_split
+from clgnn.report.page import page, write
+from clgnn.report.paper_tables import tables
+from clgnn.report.rendering import to_markdown
+from clgnn.report.trials import from_trials
 
 
 def embedded(made: str) -> dict:
@@ -62,8 +61,53 @@ def test_what_a_ledger_says_of_itself(tiny_trials):
     assert not content["methods"]["gcn+cl"]["dagger"]
     assert ["Trials", "41 done, 0 failed"] in content["facts"]
     assert content["datasets"]["friendster"]["metric"] == "balanced accuracy"
-    assert content["datasets"]["facebook100/johns_hopkins55"]["mark"] == "‡"
+    assert content["datasets"][FACEBOOK100]["mark"] == "‡"
     assert {time["method"] for time in content["times"]} == {"gcn", "gcn+cl", "tk", "tk+cl"}
+
+
+@pytest.fixture
+def contested(new_trials):
+    """A gain and a loss that are significant, a tie, an ablation, and a † that would be the best."""
+    plain, better, worse = [0.5, 0.52, 0.48], [0.55, 0.57, 0.535], [0.45, 0.47, 0.435]
+    return new_trials(
+        {
+            ("cora", 85, 50, "gcn"): plain,
+            ("cora", 85, 50, "gcn+cl"): better,
+            ("cora", 85, 50, "gcn+cl-uniform"): [0.7, 0.71, 0.72],
+            ("cora", 85, 50, "sage"): better,
+            ("cora", 85, 50, "sage+cl"): plain,
+            ("cora", 85, 50, "gnn_all_labels"): [0.8, 0.81, 0.82],
+            ("pubmed", 300, 0, "tk"): plain,
+            ("pubmed", 300, 0, "tk+cl"): worse,
+            ("pubmed", 300, 0, "ica"): [0.1, 0.9, 0.5],
+        }
+    )
+
+
+def test_the_page_and_the_tables_agree(contested):
+    content = embedded(page(from_trials(contested)))
+    lines = [line for line in to_markdown(tables(contested)["main"]).splitlines() if line.startswith("|")]
+    rows = [[part.strip() for part in line.strip("|").split("|")] for line in lines]
+    columns, printed = rows[0][1:], {row[0]: row[1:] for row in rows[2:] if row[0] != "*published*"}
+    marks = {}
+    for one in content["cells"]:
+        if "+cl-" in one["method"]:  # it is in the table of the ablation
+            assert not one["best"]
+            continue
+        where = f"{content['datasets'][one['dataset']]['name']} {one['labels']}, {one['percent']} %"
+        text = printed[content["methods"][one["method"]]["name"]][columns.index(where)]
+        number = f"{one['mean']:.2f} ({one['se']:.2f})"
+        if one["gain"] is not None:
+            number = f"{one['gain']:+.2f} ({one['gain_se']:.2f})"
+        assert text == ("**" * one["significant"]).join(["", number, ""]) + r"\*" * one["best"]
+        marks[where, one["method"]] = (one["best"], one["significant"])
+    cora, pubmed = "Cora 85, 50 %", "Pubmed 300, 0 %"
+    assert {key for key, (best, _) in marks.items() if best} == {
+        (cora, "gcn+cl"), (cora, "sage"), (pubmed, "tk"), (pubmed, "ica"),
+    }  # fmt: skip
+    bold = {(cora, "gcn+cl"), (cora, "sage+cl"), (pubmed, "tk+cl")}
+    assert {key for key, (_, significant) in marks.items() if significant} == bold
+    assert "methods with † and ablations do not compete" in content["best"]
 
 
 def test_failed_trials_are_listed_and_do_not_count(tiny_trials):
@@ -88,7 +132,9 @@ def test_settings_that_differ_stand_with_their_trial(tiny_trials):
 def test_no_trials_are_refused(tiny_trials):
     with pytest.raises(ValueError, match="there are no trials"):
         from_trials(tiny_trials[:0])
-    with pytest.raises(ValueError, match="all failed"):
+    with pytest.raises(
+        ValueError, match="all 41 trials failed; expected one that is done: the first error is"
+    ):
         from_trials(tiny_trials.assign(status="failed", error="broken"))
 
 
@@ -159,6 +205,23 @@ def test_a_comparison():
     assert content["tables"][0]["rows"][-1] == ["mean", "55.00", "75.00", "+20.00", "40.00", "2.0", "4.0"]
 
 
+def test_a_loss_in_a_comparison_is_significant_too():
+    rows = [{**row, "boosted": row["plain"] - 0.1 - 0.01 * (i % 2)} for i, row in enumerate([*ROWS, *ROWS])]
+    plain, boosted, _ = from_comparison("digits", "accuracy", rows, SETTINGS)["cells"]
+    assert boosted["gain"] == pytest.approx(-10.5)
+    assert boosted["significant"]
+    assert plain["best"]
+    assert not boosted["best"]
+
+
+def test_the_best_of_a_comparison_does_not_train_on_the_test_graph():
+    seconds = {"gnn_all_labels_seconds": 1}
+    rows = [{**row, "gnn_all_labels": 0.99, **seconds} for row in ROWS]
+    content = from_comparison("digits", "accuracy", rows, {**SETTINGS, "gnn_all_labels": {}})
+    assert [one["method"] for one in content["cells"] if one["best"]] == ["boosted"]
+    assert "methods with † do not compete" in content["best"]
+
+
 def test_a_comparison_where_lower_is_better():
     rows = [{**row, "plain": row["boosted"] + 1, "ica": 9} for row in ROWS]
     content = from_comparison("digits", "log_loss", [*rows, {**rows[0], "split": 2, "plain": 1.61}], SETTINGS)
@@ -166,6 +229,7 @@ def test_a_comparison_where_lower_is_better():
     assert boosted["gain"] == pytest.approx(-1.00333, abs=1e-4)
     assert boosted["best"]
     assert boosted["significant"]
+    assert content["datasets"]["digits"]["lower"]
     assert "the lower" in " ".join(content["notes"])
     assert content["datasets"]["digits"]["unit"] == ""
 

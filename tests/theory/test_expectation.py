@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from clgnn.collective.averaging import average, each_sample
-from clgnn.collective.inference import infer, infer_samples
-from clgnn.graph import known
+from clgnn.collective.inference import TestGraph, infer, infer_samples
+from clgnn.data.graph import known
 from clgnn.theory import expected, random_components, theorem_2
 from clgnn.theory.expectation import (
     assignments,
@@ -92,8 +92,8 @@ def test_iteration_0_sees_shown_labels_only(setting):
 
 def test_the_engine_s_draws_tend_to_the_expectation(setting):
     components, graph, y, shown = setting
-    generator = torch.Generator().manual_seed(0)
-    samples = infer_samples(components[:2], graph, y, [shown], label_input("sampled", 1000), generator)
+    test = TestGraph(graph, y, [shown], label_input("sampled", 1000), seed=0)
+    samples = infer_samples(components[:2], test)
     exact = expected(components[:2], graph, y, shown)
     error = (samples.mean(dim=1) - exact).abs() / standard_error(samples.transpose(0, 1))
     assert float(error.max()) < 5
@@ -105,12 +105,7 @@ def test_the_engine_s_recursion_tends_to_the_expectation(setting, sampling):
     """Through two iterations, whose draws follow one another; systematic draws are closer."""
     components, graph, y, shown = setting
     drawn = label_input("sampled", 20, sampling)
-    runs = torch.stack(
-        [
-            infer(components, graph, y, [shown], drawn, torch.Generator().manual_seed(seed))
-            for seed in range(25)
-        ]
-    )
+    runs = torch.stack([infer(components, TestGraph(graph, y, [shown], drawn, seed)) for seed in range(25)])
     exact = expected(components, graph, y, shown)
     bias = 1e-3  # of K = 20 in the second iteration, whose draws depend on the first's estimate
     assert bool(((runs.mean(dim=0) - exact).abs() < 5 * standard_error(runs) + bias).all())

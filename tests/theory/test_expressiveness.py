@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from torch import nn
 from torch_geometric.nn.models import GAT, GCN, GIN, GraphSAGE
 
-from clgnn.collective.inference import infer
-from clgnn.component import NAMES
-from clgnn.graph import known
+from clgnn.collective.inference import TestGraph, infer
+from clgnn.data.graph import known
+from clgnn.nn import NAMES
 from clgnn.theory import (
     classes,
     csl,
@@ -172,7 +172,7 @@ def test_no_weights_separate_what_1_wl_does_not(name, scale):
         for parameter in (p for c in components for p in c.parameters()):
             parameter.mul_(scale)
     alone = plain(components[0], graph, data.y, shown)
-    soft = infer(components, graph, data.y, [shown], label_input("soft"), torch.Generator())
+    soft = infer(components, TestGraph(graph, data.y, [shown], label_input("soft"), seed=0))
     for outputs in (alone, soft):
         assert spread(outputs[:8]) <= TOLERANCE * max(1.0, float(outputs.abs().max()))
 
@@ -217,7 +217,7 @@ def test_cl_separates_what_1_wl_does_and_no_orbit(data, seed):
     components = random_components("gin", graph, 2, seed, num_layers=2)
     alone = plain(components[0], graph, data.y, shown)
     collective = expected(components, graph, data.y, shown)
-    soft = infer(components, graph, data.y, [shown], label_input("soft"), torch.Generator())
+    soft = infer(components, TestGraph(graph, data.y, [shown], label_input("soft"), seed=0))
     colours = refine(data.edge_index, initial_colours(data), 2)
     stable, orbit = refine(data.edge_index, initial_colours(data)), orbits(data)
     for u, v in combinations(range(data.num_nodes), 2):

@@ -7,7 +7,7 @@ import click
 from clgnn import __version__
 from clgnn.cli.datasets import datasets
 from clgnn.cli.fit import fit
-from clgnn.cli.options import Refused
+from clgnn.cli.options import OPTION_OF, Refused
 from clgnn.cli.predict import evaluate, predict
 from clgnn.cli.report import report
 from clgnn.cli.reproduce import reproduce
@@ -24,7 +24,8 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except (ValueError, OSError) as error:
-            raise Refused(error) from error
+            name, said, rest = str(error).partition(" is ")
+            raise Refused(f"{OPTION_OF.get(name, name)}{said}{rest}") from error
 
 
 @click.group(cls=Commands, context_settings=CONTEXT)

@@ -1,5 +1,7 @@
 """``clgnn datasets``: what there is, what it looks like, and how to get it."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import click
@@ -7,14 +9,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from clgnn.datasets import CATALOGUE, data_folder, find, get, is_here, load, statistics
-
-_BAR = 40  # the width of the largest class
+_BAR = 40  # the width of the largest class, in characters
 
 root_option = click.option(
     "--root",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder of the raw files; else $CLGNN_DATA, else the cache folder.",
+    help="Look for the raw files in this folder.  [default: $CLGNN_DATA, else the cache folder]",
 )
 
 
@@ -34,6 +34,8 @@ def datasets(context: click.Context, root: Path | None) -> None:
 @click.pass_obj
 def info(group_root: Path | None, name: str, root: Path | None) -> None:
     """Show the classes, the homophily and the degrees of a dataset."""
+    from clgnn.data.datasets import find, load, statistics
+
     root = root or group_root
     entry, numbers = find(name), statistics(load(name, root))
     console = Console()
@@ -64,6 +66,8 @@ def info(group_root: Path | None, name: str, root: Path | None) -> None:
 @click.pass_obj
 def get_(group_root: Path | None, names: tuple[str, ...], root: Path | None) -> None:
     """Fetch the files of datasets that are not here, and check those that are."""
+    from clgnn.data.datasets import data_folder, find, get
+
     root = root or group_root
     for entry in [find(name) for name in names]:
         new = get(entry.name, root)
@@ -76,6 +80,9 @@ def get_(group_root: Path | None, names: tuple[str, ...], root: Path | None) -> 
 
 
 def _list(root: Path | None) -> None:
+    """Prints a table with one row per dataset."""
+    from clgnn.data.datasets import CATALOGUE, data_folder, is_here
+
     table = Table(box=None, pad_edge=False)
     table.add_column("dataset", style="bold", no_wrap=True)
     for column in ("graphs", "nodes", "edges", "features", "classes"):
@@ -92,7 +99,7 @@ def _list(root: Path | None) -> None:
 
 
 def _balance(classes: tuple[int, ...], block: str) -> Table:
-    """A bar of blocks for each class."""
+    """A table with one bar per class."""
     table = Table(box=None, pad_edge=False)
     table.add_column("class", justify="right")
     table.add_column("labels", justify="right")

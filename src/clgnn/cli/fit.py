@@ -2,176 +2,148 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-import pandas as pd
-import torch
-from rich.table import Table
-from torch import Tensor
-from torch_geometric.data import Data
 
-from clgnn import relational
+from clgnn.baselines import METHODS
 from clgnn.cli.options import (
     Bars,
+    GroupedCommand,
     console,
     errors,
+    option,
     output_options,
     parameters,
     print_json,
     set_threads,
     settings,
 )
-from clgnn.estimator import CollectiveClassifier, CollectiveRegressor
-from clgnn.graph import known
-from clgnn.metrics import LOWER_IS_BETTER
-from clgnn.tables import Schema, column, read_table
+from clgnn.cli.tables import feature_options, read_new, table_options
 
-PARTS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
+if TYPE_CHECKING:
+    import pandas as pd
+    from torch import Tensor
+    from torch_geometric.data import Data
 
+    from clgnn.data.tables import Edges, Schema
+    from clgnn.estimators.node import NodeEstimator
 
-def split_parts(nodes: pd.DataFrame, split: str) -> pd.Series[Any]:
-    """The split column as ``train``, ``val``, ``test``, ``observed`` or a blank."""
-    allowed = {**PARTS, "observed": "observed", "": ""}
-    values = column(nodes, split, "nodes", "--split")
-    texts = values.where(values.notna(), "").astype(str).str.strip().str.lower()
-    wrong = sorted(set(texts) - set(allowed))
-    if wrong:
-        raise ValueError(f"the split column {split!r} has {wrong[0]!r}; expected train, val, test or a blank")
-    return texts.map(allowed)
+_MODEL = "The model"
 
 
-def hold_out(y: Tensor, share: float, seed: int) -> tuple[Tensor, Tensor]:
-    """Training and validation masks over the known labels: ``share`` of each class, but never all."""
-    generator = np.random.default_rng(seed)
-    labels = known(y).nonzero().squeeze(1).numpy()
-    groups = [labels]
-    if not y.is_floating_point():
-        classes = y[labels].numpy()
-        groups = [labels[classes == c] for c in np.unique(classes)]
-    validation = torch.zeros(len(y), dtype=torch.bool)
-    for nodes in groups:
-        count = min(round(share * len(nodes)), len(nodes) - 1)
-        validation[generator.permutation(nodes)[:count]] = True
-    return known(y) & ~validation, validation
-
-
-@click.command()
-@click.option("--nodes", required=True, type=click.Path(), help="Table of nodes, CSV or Parquet.")
-@click.option("--edges", required=True, type=click.Path(), help="Table of edges, CSV or Parquet.")
-@click.option("--label", required=True, help="Column with the labels; a blank is unknown.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for the model.")
-@click.option("--id", "id_column", default="id", help="Column with the node ids.")
-@click.option("--ignore", multiple=True, help="Column that is no feature; may be repeated.")
-@click.option("--split", help="Column that says train, val or test.")
-@click.option("--val-share", default=0.2, type=click.FloatRange(0, 1, max_open=True),
-              help="Without --split: the share of the labels that choose the epoch.")  # fmt: skip
-@click.option("--task", default="auto", type=click.Choice(["auto", "classification", "regression"]),
-              help="auto: numbers with fractions are for regression.")  # fmt: skip
-@click.option("--method", default="collective", type=click.Choice(["collective", *relational.METHODS]),
-              help="Collective learning, or one of its rivals.")  # fmt: skip
-@click.option("--source", default="source", help="Column with an edge's source id.")
-@click.option("--target", default="target", help="Column with an edge's target id.")
-@click.option("--weight", help="Column with an edge's weight.  [default: weight, if there is one]")
-@click.option("--undirected/--directed", default=True, help="Whether edges count in both directions.")
-@click.option("--class-weight", type=click.Choice(["balanced"]), help="Weigh rare classes more.")
-@click.option(
-    "--resume", is_flag=True, help="Go on after the last iteration that an interrupted fit finished."
+@click.command(cls=GroupedCommand)
+@table_options(fitting=True)
+@option(
+    "--label", required=True, group="Columns", help="Learn the labels of this column; a blank is unknown."
 )
-@click.option("--force", is_flag=True, help="Replace a model that is there.")
+@feature_options
+@option("--undirected/--directed", default=True, group="Columns", help="Count edges in both directions.")
+@option("--out", required=True, type=click.Path(path_type=Path), group=_MODEL, help="Write the model to this "
+        "folder.")  # fmt: skip
+@option("--force", is_flag=True, group=_MODEL, help="Replace a model that is there.")
+@option("--resume", is_flag=True, group=_MODEL, help="Go on after the last iteration that an interrupted fit "
+        "finished.")  # fmt: skip
+@option("--method", default="collective", type=click.Choice(["collective", *METHODS]), group=_MODEL,
+        help="Use collective learning, or one of its rivals.")  # fmt: skip
+@option("--task", default="auto", type=click.Choice(["auto", "classification", "regression"]), group=_MODEL,
+        help="Predict classes or numbers; auto: numbers with fractions are for regression.")  # fmt: skip
+@option("--split", group=_MODEL, help="Take train, val and test from this column.")
+@option("--val-share", default=0.2, type=click.FloatRange(0, 1, max_open=True), group=_MODEL,
+        help="Without --split: keep this share of the labels to choose epoch and iteration.")  # fmt: skip
+@option("--class-weight", type=click.Choice(["balanced"]), group=_MODEL, help="Weigh rare classes more.")
 @settings
 @output_options
 def fit(
-    nodes: str,
-    edges: str,
-    label: str,
-    out: Path,
-    id_column: str,
-    ignore: tuple[str, ...],
-    split: str | None,
-    val_share: float,
-    task: Any,
-    method: str,
-    source: str,
-    target: str,
-    weight: str | None,
-    undirected: bool,
-    class_weight: str | None,
-    resume: bool,
-    force: bool,
-    quiet: bool,
-    as_json: bool,
-    threads: int | None,
-    **options: Any,
+    label: str, out: Path, force: bool, resume: bool, method: str, quiet: bool, as_json: bool, **options: Any
 ) -> None:
     """Fit a model to your own graph.
 
-    Labels that are blank are unknown. --test-labels says what the graphs to come will have: none, or some
-    (partial), which the model then learns to use.
+    Labels that are blank are unknown. --test-labels says whether the graphs you will predict on have labels:
+    none, or some (partial), which the model then learns to use.
     """
-    given = parameters(options)
+    from clgnn.estimators import checkpoints
+
+    out = Path(out.absolute().resolve())
     interrupted = out.with_name(out.name + ".partial")
     _check_output(out, interrupted, resume, force)
-    node_table = read_table(nodes, text=(id_column,))
-    edge_table = read_table(edges, text=(source, target))
-    if weight is None and "weight" in edge_table.columns:
-        weight = "weight"
-    dropped = (*ignore, split) if split else ignore
-    schema = Schema.learn(
-        node_table, label, id_column, dropped, task,
-        undirected=undirected, source=source, target=target, weight=weight,
-    )  # fmt: skip
-    data = schema.graph(node_table, edge_table, label)
-    set_threads(threads, data, given["num_samples"])
-    train, validation = _masks(data, node_table, split, val_share, given["seed"])
-    model = _model(method, schema, {**given, "class_weight": class_weight})
-    metric = model.metric or ("rmse" if schema.classes is None else "accuracy")
-    if force and not resume and interrupted.exists():
-        shutil.rmtree(interrupted)
-    chosen = validation if bool(validation.any()) else None
-    resumable = {} if isinstance(model, relational.Relational) else {"checkpoint": interrupted}
-    iterations, epochs = getattr(model, "num_iterations", 0), getattr(model, "max_epochs", 1)
+    given = {**parameters(options), "class_weight": options.pop("class_weight")}
+    nodes, edges, schema = _schema(label, options)
+    links = schema.edges(nodes, edges)
+    data = schema.graph(nodes, links, label)
+    del edges
+    set_threads(options["threads"], data, given["num_samples"])
+    train, validation = _masks(data, nodes, options["split"], options["val_share"], given["seed"])
+    model = _model(method, schema, given)
+    if not as_json and not quiet:
+        _show_tables(schema, data, links, int(train.sum()), int(validation.sum()))
+    if force and not resume:
+        checkpoints.discard(interrupted)
     try:
-        with Bars(quiet, metric) as bars, bars.fit("fit", iterations, epochs) as on_epoch:
-            model.fit(data, train, chosen, on_epoch=on_epoch, **resumable)
+        _fit(model, data, train, validation, interrupted, quiet)
     except KeyboardInterrupt:
-        if interrupted.exists():
-            errors.print("Interrupted. The same command with --resume goes on after the last iteration.")
-        raise
-    relational.save(model, out, force, extra={"table": schema.to_json()})
-    shutil.rmtree(interrupted, ignore_errors=True)
-    best, predicts = _best(model, metric), getattr(model, "best_iteration_", 0)  # rivals have none
+        hint = "; the same command with --resume goes on after the last iteration that was finished"
+        errors.print(f"Interrupted{hint if interrupted.exists() else ''}.", highlight=False)
+        raise click.exceptions.Exit(130) from None
+    seen = (train | validation).numpy()
+    extra = {"table": schema.to_json(), "learned_from": nodes[schema.id].astype(str)[seen].tolist()}
+    model.save(out, force, extra=extra)
+    checkpoints.discard(interrupted)
     if as_json:
         counts = {"train": int(train.sum()), "validation": int(validation.sum())}
-        print_json(
-            {
-                "model": str(out),
-                "nodes": len(data.x),
-                "labels": counts,
-                "metric": metric,
-                "best": best,
-                "best_iteration": predicts,
-            }
-        )
+        print_json({
+            "model": str(out), "nodes": data.num_nodes, "labels": counts, "metric": model.metric_name,
+            "best": _best(model), "best_iteration": model.best_iteration_,
+        })  # fmt: skip
         return
-    _show(out, data, int(train.sum()), int(validation.sum()), metric, best, predicts)
+    _show(model, out)
 
 
-def _model(method: str, schema: Schema, given: dict[str, Any]) -> Any:
+def _schema(label: str, options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
+    """The tables, and how they are read."""
+    from clgnn.data.tables import Schema
+
+    nodes, edges, fields = read_new(options)
+    split = options["split"]
+    ignore = (*options.pop("ignore"), *((split,) if split else ()))
+    kinds = {name: options.pop(name) for name in ("categorical", "numeric", "date", "features")}
+    undirected, task = options.pop("undirected"), options.pop("task")
+    id_column = fields.pop("id")
+    schema = Schema.learn(nodes, label, id_column, ignore, task, **kinds, undirected=undirected, **fields)
+    return nodes, edges, schema
+
+
+def _fit(
+    model: NodeEstimator, data: Data, train: Tensor, validation: Tensor, interrupted: Path, quiet: bool
+) -> None:
+    chosen = validation if bool(validation.any()) else None
+    resumable: dict[str, Any] = {"checkpoint": interrupted} if model.resumable else {}
+    iterations, epochs = getattr(model, "num_iterations", 0), getattr(model, "max_epochs", 1)
+    with Bars(quiet, model.metric_name) as bars, bars.fit("fit", iterations, epochs) as on_epoch:
+        model.fit(data, train, chosen, on_epoch=on_epoch, **resumable)
+
+
+def _model(method: str, schema: Schema, given: dict[str, Any]) -> NodeEstimator:
+    from clgnn import baselines
+    from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
+
     if schema.classes is not None:
-        return CollectiveClassifier(**given) if method == "collective" else relational.make(method, **given)
+        return CollectiveClassifier(**given) if method == "collective" else baselines.make(method, **given)
     if method != "collective":
         raise ValueError(f"--method {method} is for classes, and {schema.label!r} holds numbers")
     return CollectiveRegressor(**{name: value for name, value in given.items() if name != "class_weight"})
 
 
 def _check_output(out: Path, interrupted: Path, resume: bool, force: bool) -> None:
-    if out.exists() and not force:
-        raise ValueError(f"{out} exists; choose another --out, or --force to replace it")
-    if interrupted.exists() and not (resume or force):
+    if out.is_file():
+        raise ValueError(f"--out {out} is a file; expected a folder for the model: choose another")
+    if out.is_dir() and any(out.iterdir()):
+        if not (out / "model.json").is_file():
+            raise ValueError(f"--out {out} is a folder with files in it, and no model; choose another")
+        if not force:
+            raise ValueError(f"{out} exists; choose another --out, or --force to replace the model in it")
+    if (interrupted / "checkpoint.json").exists() and not (resume or force):
         raise ValueError(
             f"{interrupted} holds a fit that was interrupted; --resume goes on with it, --force starts anew"
         )
@@ -180,34 +152,60 @@ def _check_output(out: Path, interrupted: Path, resume: bool, force: bool) -> No
 def _masks(
     data: Data, nodes: pd.DataFrame, split: str | None, share: float, seed: int
 ) -> tuple[Tensor, Tensor]:
-    if split is None:
-        return hold_out(data.y, share, seed)
-    parts = split_parts(nodes, split).to_numpy()
-    labelled = known(data.y)
-    return labelled & torch.from_numpy(parts == "train"), labelled & torch.from_numpy(parts == "val")
+    from clgnn.data.parts import hold_out, split_masks
+
+    return hold_out(data.y, share, seed) if split is None else split_masks(data.y, nodes, split)
 
 
-def _best(model: Any, metric: str) -> list[float | None]:
-    """The best validation metric of each iteration."""
+def _best(model: NodeEstimator) -> list[float | None]:
+    """The best validation metric of each iteration; of the whole, for a method without iterations."""
+    from clgnn.estimators.metrics import LOWER_IS_BETTER
+
+    name = f"val_{model.metric_name}"
     if "iteration" not in model.history_:
-        return [None]
-    groups = model.history_.groupby("iteration")[f"val_{metric}"]
-    values = groups.min() if metric in LOWER_IS_BETTER else groups.max()
-    return [None if np.isnan(value) else float(value) for value in values]
+        return [model.best_score_]
+    groups = model.history_.groupby("iteration")[name]
+    values = groups.min() if model.metric_name in LOWER_IS_BETTER else groups.max()
+    return [None if value != value else float(value) for value in values]
 
 
-def _show(
-    out: Path, data: Data, train: int, val: int, metric: str, best: list[float | None], predicts: int
-) -> None:
+def _show_tables(schema: Schema, data: Data, links: Edges, train: int, validation: int) -> None:
+    """How every column is read, and what was dropped: to be looked at before training."""
+    from rich.table import Table
+
+    table = Table("column", "read as", "", box=None, pad_edge=False)
+    for row in schema.describe():
+        table.add_row(*row)
+    console.print(table)
+    count = data.edge_index.size(1) // (2 if schema.undirected else 1)
+    kind = "undirected" if schema.undirected else "directed"
+    dropped = [
+        f"{number:,} {what}"
+        for number, what in (
+            (links.self_loops, "self-loops dropped"),
+            (links.duplicates, "duplicate rows added up"),
+            (links.both_ways, "pairs given in both directions"),
+        )
+        if number
+    ]
+    told = f" ({', '.join(dropped)})" if dropped else ""
     console.print(
-        f"{len(data.x):,} nodes, {data.edge_index.size(1):,} directed edges, {data.x.size(1):,} features; "
-        f"{train:,} labels to learn from, {val:,} to choose the epoch.",
+        f"{data.num_nodes:,} nodes, {count:,} {kind} edges{told}, "
+        f"{data.x.size(1):,} feature columns; {train:,} labels to learn from, {validation:,} to choose epoch "
+        "and iteration.",
         highlight=False,
     )
+
+
+def _show(model: NodeEstimator, out: Path) -> None:
+    from rich.table import Table
+
+    best = _best(model)
     if best[0] is not None:
-        table = Table("iteration", f"validation {metric}")
+        table = Table("iteration", f"validation {model.metric_name.replace('_', ' ')}")
         for t, value in enumerate(best):
-            name = f"{t} (no predicted labels)" if t == 0 else str(t)
-            table.add_row(f"{name}, predicts" if t == predicts and len(best) > 1 else name, f"{value:.4f}")
+            name = f"{t} (no predicted labels)" if t == 0 and len(best) > 1 else str(t)
+            chosen = t == model.best_iteration_ and len(best) > 1
+            table.add_row(f"{name}, predicts" if chosen else name, "–" if value is None else f"{value:.4f}")
         console.print(table)
-    console.print(f"The model is in {out}.", highlight=False)
+    console.print(f"The model is in {out}.", highlight=False, soft_wrap=True)

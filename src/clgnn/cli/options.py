@@ -1,4 +1,7 @@
-"""What several commands share: the settings of the method, progress, output."""
+"""What several commands share: the settings of the method, progress, output.
+
+Nothing heavy is imported before a command runs, so that help and wrong options are answered at once.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import torch
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from clgnn.base import CHOICES
-from clgnn.collective.learning import Epoch
-from clgnn.component import GNN, NAMES
-from clgnn.estimator import CollectiveClassifier
-from clgnn.graph import Graphs, as_list
-from clgnn.metrics import CLASSIFICATION, REGRESSION
+from clgnn.estimators.settings import CHOICES, CLASSIFICATION, GNNS, REGRESSION, CollectiveSettings
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from clgnn.collective.component import GNN
+    from clgnn.collective.learning import Epoch
+    from clgnn.data.graph import Graphs
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -34,61 +37,86 @@ class Refused(click.ClickException):
 
     exit_code = 2
 
-    def __init__(self, error: Exception) -> None:
+    def __init__(self, error: object) -> None:
         super().__init__(" ".join(str(error).split()))
 
 
-# option, parameter of the estimator, type, help
-_SETTINGS: list[tuple[str, str, Any, str]] = [
-    ("--samples", "num_samples", int, "K, the label draws that are averaged."),
-    ("--iterations", "num_iterations", int, "T; 0 is the plain GNN."),
-    ("--masks", "num_masks", int, "J, the masks that a prediction is averaged over (partial test labels)."),
-    ("--labels", "labels", click.Choice(CHOICES["labels"]), "What stands in for unknown labels."),
-    ("--test-labels", "test_labels", click.Choice(CHOICES["test_labels"]), "What the graphs to come have."),
-    ("--shown-share", "shown_share", float, "The part of the labels that a mask shows."),
-    (
-        "--inference-masks",
-        "inference_masks",
-        click.Choice(CHOICES["inference_masks"]),
-        "Random masks in prediction, or one that shows all.",
-    ),
-    ("--sampling", "sampling", click.Choice(CHOICES["sampling"]), "How labels are drawn."),
-    ("--hidden", "hidden_channels", int, "Hidden channels of the GNN."),
-    ("--layers", "num_layers", int, "Layers of the GNN.  [default: 2; 10 for tk and krylov]"),
-    ("--dropout", "dropout", float, "Dropout of the GNN."),
-    ("--lr", "lr", float, "Learning rate."),
-    ("--weight-decay", "weight_decay", float, "Weight decay."),
-    ("--optimizer", "optimizer", click.Choice(CHOICES["optimizer"]), "The optimiser."),
-    ("--epochs", "max_epochs", int, "Gradient steps an iteration, at most."),
-    ("--patience", "patience", int, "Epochs without a better validation metric that end an iteration."),
-    ("--eval-every", "eval_every", int, "Epochs from one validation to the next."),
-    (
-        "--metric",
-        "metric",
-        click.Choice(sorted({*CLASSIFICATION, *REGRESSION})),
-        "What chooses the best epoch.  [default: accuracy; rmse for regression]",
-    ),
-    ("--memory-budget", "memory_budget", float, "GiB for the samples.  [default: half of what is free]"),
-    ("--device", "device", str, "cpu, cuda, or auto."),
-    ("--seed", "seed", int, "Of all randomness."),
-]
+class Grouped(click.Option):
+    """An option that the help shows under a heading."""
+
+    def __init__(self, *arguments: Any, group: str = "", **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.group = group
+
+
+class GroupedCommand(click.Command):
+    """A command whose help shows its options by group, in the order in which the groups first come."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                groups.setdefault(getattr(parameter, "group", ""), []).append(record)
+        for name in sorted(groups, key=lambda name: name == ""):
+            with formatter.section(name or ("Other options" if len(groups) > 1 else "Options")):
+                formatter.write_dl(groups[name])
+
+
+def option(*names: str, group: str = "", **keywords: Any) -> Callable[[Command], Command]:
+    """A click option of a group."""
+    return click.option(*names, cls=Grouped, group=group, **keywords)
+
+
+COUNT, COUNT_0 = click.IntRange(min=1), click.IntRange(min=0)
+ABOVE_0, SHARE = click.FloatRange(min=0, min_open=True), click.FloatRange(0, 1)
+_CL, _GNN, _TRAIN, _RUN = "Collective learning", "The GNN", "Training", "Running"
+# option, parameter of the estimator, type, help, group
+_SETTINGS: list[tuple[str, str, Any, str, str]] = [
+    ("--iterations", "num_iterations", COUNT_0, "Set T, the iterations; 0 is the plain GNN.", _CL),
+    ("--samples", "num_samples", COUNT, "Set K, the label draws that are averaged.", _CL),
+    ("--test-labels", "test_labels", click.Choice(CHOICES["test_labels"]),
+     "Say whether the graphs you will predict on have labels.", _CL),
+    ("--shown-share", "shown_share", SHARE, "Set the part of the labels that a mask shows.", _CL),
+    ("--masks", "num_masks", COUNT,
+     "Average a prediction over so many masks.  [default: a mask of its own for each sample]", _CL),
+    ("--inference-masks", "inference_masks", click.Choice(CHOICES["inference_masks"]),
+     "Predict with random masks, or with one that shows all observed labels.", _CL),
+    ("--labels", "labels", click.Choice(CHOICES["labels"]), "Choose what stands in for unknown labels.", _CL),
+    ("--sampling", "sampling", click.Choice(CHOICES["sampling"]), "Choose how labels are drawn.", _CL),
+    ("--hidden", "hidden_channels", COUNT, "Set the hidden channels.", _GNN),
+    ("--layers", "num_layers", COUNT, "Set the layers.  [default: 2; 10 for snowball and krylov]", _GNN),
+    ("--dropout", "dropout", click.FloatRange(0, 1, max_open=True), "Set the dropout.", _GNN),
+    ("--epochs", "max_epochs", COUNT, "Stop an iteration after so many gradient steps.", _TRAIN),
+    ("--patience", "patience", COUNT,
+     "Stop an iteration after so many epochs without a better validation metric.", _TRAIN),
+    ("--lr", "lr", ABOVE_0, "Set the learning rate.", _TRAIN),
+    ("--weight-decay", "weight_decay", click.FloatRange(min=0), "Set the weight decay.", _TRAIN),
+    ("--optimizer", "optimizer", click.Choice(CHOICES["optimizer"]), "Choose the optimiser.", _TRAIN),
+    ("--eval-every", "eval_every", COUNT, "Validate every so many epochs.", _TRAIN),
+    ("--metric", "metric", click.Choice(sorted({*CLASSIFICATION, *REGRESSION})),
+     "Choose the epoch by this metric.  [default: accuracy; rmse for regression]", _TRAIN),
+    ("--seed", "seed", COUNT_0, "Set the random seed.", _RUN),
+    ("--device", "device", str, "Compute on cpu, on cuda, or on a GPU if there is one (auto).", _RUN),
+    ("--memory-budget", "memory_budget", ABOVE_0, "Let the samples of a step keep so many GiB.", _RUN),
+]  # fmt: skip
+OPTION_OF = {"gnn": "--gnn", **{name: option for option, name, _, _, _ in _SETTINGS}}
+"""The option of each setting, for messages in the words of the command line."""
 
 
 def settings(command: Command) -> Command:
-    """The method's settings, as one dictionary ``parameters`` of those that were given or have defaults."""
-    for option, name, kind, text in reversed(_SETTINGS):
-        default = getattr(CollectiveClassifier, name)
-        command = click.option(option, name, type=kind, default=default, help=text)(command)
-    return click.option(
-        "--gnn",
-        default="gcn",
-        help=f"{', '.join(NAMES)}; or module:attr: a module, or a factory (in_channels, out_channels).",
-    )(command)
+    """The method's settings, as options; :func:`parameters` takes them out again."""
+    for name, setting, kind, text, group in reversed(_SETTINGS):
+        default = getattr(CollectiveSettings, setting)
+        command = option(name, setting, type=kind, default=default, help=text, group=group)(command)
+    names = ", ".join(GNNS)
+    text = f"Choose {names}; or your own module:attr, a module or a factory (in_channels, out_channels)."
+    return option("--gnn", default="gcn", help=text, group=_GNN)(command)
 
 
 def parameters(options: dict[str, Any]) -> dict[str, Any]:
     """Takes the method's settings out of a command's options."""
-    taken = {name: options.pop(name) for _, name, _, _ in _SETTINGS}
+    taken = {name: options.pop(name) for _, name, _, _, _ in _SETTINGS}
     return {"gnn": gnn(options.pop("gnn")), **taken}
 
 
@@ -100,7 +128,7 @@ def gnn(name: str) -> GNN:
     sys.path.insert(0, str(Path.cwd()))  # the user's own module lies where they are
     try:
         found: GNN = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"--gnn {name} could not be imported ({error}); expected module:attr") from error
     finally:
         sys.path.pop(0)
@@ -109,36 +137,66 @@ def gnn(name: str) -> GNN:
 
 def set_threads(threads: int | None, data: Graphs, num_samples: int) -> None:
     """As many as asked for; or one for a small graph, whose threads would only wait for each other."""
+    import torch
+
+    from clgnn.data.graph import as_list
+
     rows = sum(graph.x.size(0) for graph in as_list(data)) * num_samples
     if threads is not None or rows < 100_000:
         torch.set_num_threads(threads or 1)
 
 
 def output_options(command: Command) -> Command:
-    text = "CPU threads.  [default: 1 for a small graph, else all]"
-    command = click.option("--threads", type=click.IntRange(min=1), help=text)(command)
-    command = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(command)
-    return click.option("--quiet", is_flag=True, help="Show no progress.")(command)
+    """``--quiet``, ``--json`` and ``--threads``."""
+    text = "Use so many CPU threads.  [default: 1 for a small graph, else all]"
+    command = option("--threads", type=COUNT, help=text, group=_RUN)(command)
+    command = option("--json", "as_json", is_flag=True, help="Print the result as JSON.", group=_RUN)(command)
+    return option("--quiet", is_flag=True, help="Show no progress.", group=_RUN)(command)
 
 
 def print_json(value: Any) -> None:
-    click.echo(json.dumps(value, indent=1))
+    """Prints a value as JSON, which has no NaN and no infinity: they are null."""
+    click.echo(json.dumps(_finite(value), indent=1, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def progress_bar(quiet: bool) -> Progress:
+    """A progress bar on the error stream: what, how far, a ``detail``, the time so far and the time to go."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[detail]}"),
+        TimeElapsedColumn(),
+        TextColumn("to go"),
+        TimeRemainingColumn(),
+        console=errors,
+        disable=quiet,
+    )
 
 
 class Bars:
-    """A progress bar for fits: iteration, epoch, loss, validation metric."""
+    """Progress of fits: one bar for each, over the epochs of all its iterations."""
 
     def __init__(self, quiet: bool, metric: str = "") -> None:
         self.metric = metric
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[detail]}"),
-            TimeElapsedColumn(),
-            console=errors,
-            disable=quiet,
-        )
+        self.progress = progress_bar(quiet)
 
     def __enter__(self) -> Bars:
         self.progress.start()
@@ -149,21 +207,31 @@ class Bars:
 
     @contextmanager
     def fit(self, name: str, num_iterations: int, max_epochs: int) -> Iterator[Callable[[Epoch], None]]:
-        """A bar for one fit; what it gives is the ``on_epoch`` of the fit."""
-        task = self.progress.add_task(name, total=max_epochs, detail="")
+        """A bar for one fit; what it gives is the ``on_epoch`` of the fit.
+
+        An iteration that ends early takes the epochs that it did not need off the bar.
+        """
+        total = (num_iterations + 1) * max_epochs
+        task = self.progress.add_task(name, total=total, detail="")
+        done = now = iteration = 0
 
         def on_epoch(epoch: Epoch) -> None:
-            t = epoch.iteration
+            nonlocal done, now, iteration, total
+            if epoch.iteration != iteration:  # the one before may have ended early
+                done, total = done + now, total - max(0, max_epochs - now)
+                iteration = epoch.iteration
+            now = epoch.epoch + 1
             detail = f"loss {epoch.loss:.3f}"
             if not math.isnan(epoch.metric):
                 detail += f"  {self.metric} {epoch.metric:.3f}"
             self.progress.update(
                 task,
-                description=f"{name} iteration {t}/{num_iterations}",
-                completed=epoch.epoch + 1,
+                description=f"{name} iteration {iteration}/{num_iterations}",
+                completed=done + now,
+                total=total,
                 detail=detail,
             )
 
         yield on_epoch
-        epochs = self.progress.tasks[task].completed  # an iteration may end early
-        self.progress.update(task, total=epochs)
+        finished = self.progress.tasks[task].completed  # the last iteration may have ended early
+        self.progress.update(task, total=finished, completed=finished)

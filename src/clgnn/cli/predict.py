@@ -3,68 +3,83 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-import pandas as pd
-import torch
-from numpy.typing import NDArray
-from rich.table import Table
-from torch import Tensor
-from torch_geometric.data import Data
 
-from clgnn import persistence, relational
-from clgnn.cli.fit import split_parts
-from clgnn.cli.options import Command, console, gnn, output_options, print_json, set_threads
+from clgnn.cli.options import (
+    Command,
+    GroupedCommand,
+    console,
+    gnn,
+    option,
+    output_options,
+    print_json,
+    set_threads,
+)
 from clgnn.cli.report import check_out
-from clgnn.estimator import CollectiveClassifier, CollectiveRegressor
-from clgnn.graph import known
-from clgnn.tables import Schema, read_table
+from clgnn.cli.tables import read_known, table_options
 
-Model = CollectiveRegressor | relational.Rival
+if TYPE_CHECKING:
+    import pandas as pd
+    from torch import Tensor
+    from torch_geometric.data import Data
+
+    from clgnn.data.tables import Schema
+    from clgnn.estimators.node import NodeEstimator
 
 
 def model_options(command: Command) -> Command:
-    command = click.option("--gnn", "gnn_name", help="module:attr, if the model was fitted with one.")(
-        command
-    )
-    command = click.option("--edges", required=True, type=click.Path(), help="Table of edges.")(command)
-    command = click.option("--nodes", required=True, type=click.Path(), help="Table of nodes.")(command)
-    return click.option("--model", required=True, type=click.Path(), help="Folder of the model.")(command)
+    """The model, and the tables that it looks at."""
+    command = option("--gnn", "gnn_name", group="The model", help="Give your own GNN again, module:attr, if "
+                     "the model was fitted with one.")(command)  # fmt: skip
+    command = table_options(fitting=False)(command)
+    text = "Use the model in this folder."
+    return option("--model", required=True, type=click.Path(), group="The model", help=text)(command)
 
 
-def open_model(path: str, gnn_name: str | None) -> tuple[Model, Schema]:
+def open_model(path: str, gnn_name: str | None) -> tuple[NodeEstimator, Schema, frozenset[str]]:
+    """A model that ``clgnn fit`` wrote, its schema, and the ids of the nodes that it learned from."""
+    from clgnn import baselines
+    from clgnn.data.tables import Schema
+    from clgnn.estimators import persistence
+
     content = persistence.read(path)
-    table = (content.get("extra") or {}).get("table")
-    if table is None:
+    extra = content.get("extra") or {}
+    if not isinstance(extra, dict) or "table" not in extra:
         raise ValueError(f"{path} was not fitted from tables; expected a model that `clgnn fit` wrote")
     own = None if gnn_name is None else gnn(gnn_name)
     if content["parameters"].get("gnn", "") is None and own is None:
         raise ValueError(f"{path} was fitted with a GNN of your own; name it again with --gnn module:attr")
-    schema = Schema.from_json(table)
-    for kind in (CollectiveClassifier, CollectiveRegressor):
-        if content["kind"] == kind.__name__:
-            return kind.load(path, own), schema
-    return relational.load(path, own), schema
+    try:
+        schema = Schema.from_json(extra["table"])
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path} is damaged (its schema: {error}); fit the model again") from error
+    return baselines.load(path, own), schema, frozenset(extra.get("learned_from", ()))
 
 
-def read_graph(schema: Schema, nodes: str, edges: str, label: str | None) -> tuple[pd.DataFrame, Data]:
-    node_table = read_table(nodes, text=(schema.id,))
-    edge_table = read_table(edges, text=(schema.source, schema.target))
-    return node_table, schema.graph(node_table, edge_table, label)
+def read_graph(
+    schema: Schema, label: str | None, options: dict[str, Any]
+) -> tuple[pd.DataFrame, Data, Schema]:
+    """The table of nodes and the graph; a label that was a feature in training is refused."""
+    if label is not None and label in {feature.name for feature in schema.features}:
+        raise ValueError(
+            f"--label {label} was a feature in training, so the model has seen it in every node; "
+            f"fit again with --ignore {label}"
+        )
+    nodes, edges, schema = read_known(schema, options)
+    return nodes, schema.graph(nodes, edges, label), schema
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @model_options
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="CSV or Parquet file to write.")
-@click.option("--label", help="Column of labels that may be seen; without it, none are.")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@option("--out", required=True, type=click.Path(path_type=Path), group="Output",
+        help="Write the predictions to this CSV or Parquet file.")  # fmt: skip
+@option("--label", group="Columns", help="Show the labels of this column to the model; without it, none are.")
+@option("--force", is_flag=True, group="Output", help="Replace a file that is there.")
 @output_options
 def predict(
     model: str,
-    nodes: str,
-    edges: str,
     gnn_name: str | None,
     out: Path,
     label: str | None,
@@ -72,28 +87,25 @@ def predict(
     quiet: bool,
     as_json: bool,
     threads: int | None,
+    **options: Any,
 ) -> None:
     """Predict the labels of a graph.
 
-    Writes a row a node: id, label, a probability for each class (mean and std for regression), and
-    uncertainty, the spread over the label samples.
+    Writes one row per node: the id, the prediction, a probability for each class and the confidence (mean
+    and std for regression), the spread over the label samples, and whether the label was known.
     """
-    if out.exists() and not force:
-        raise ValueError(f"{out} exists; choose another --out, or --force to replace it")
-    if out.suffix.lower() not in (".csv", ".parquet", ".pq"):
-        raise ValueError(f"{out} ends in {out.suffix or 'nothing'}; expected .csv, .parquet or .pq")
-    estimator, schema = open_model(model, gnn_name)
-    node_table, data = read_graph(schema, nodes, edges, label)
+    _check_file(out, force)
+    estimator, schema, _ = open_model(model, gnn_name)
+    nodes, data, schema = read_graph(schema, label, options)
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
-    ours = isinstance(estimator, CollectiveRegressor) or type(estimator) is CollectiveClassifier
-    if label is not None and ours and estimator.test_labels == "none" and estimator.num_iterations > 0:
-        raise ValueError(
-            f"--label {label} shows labels, and {model} was fitted for graphs without: fit it with "
-            "--test-labels partial, or leave --label out"
-        )
-    observed = None if label is None else known(data.y)
-    table = predictions(estimator, schema, node_table[schema.id], data, observed)
-    with persistence.written(out) as temporary:
+    observed = _observed(estimator, model, data, label)
+
+    from clgnn.estimators.predictions import predictions
+    from clgnn.files import written
+
+    ids = nodes[schema.id].tolist()
+    table = predictions(estimator, data, observed, ids=ids, id_name=schema.id, classes=schema.classes)
+    with written(out) as temporary:
         if out.suffix.lower() == ".csv":
             table.to_csv(temporary, index=False)
         else:
@@ -102,42 +114,43 @@ def predict(
     if as_json:
         print_json({"predictions": str(out), "nodes": len(table), "labels_seen": seen})
     elif not quiet:
-        console.print(f"{len(table):,} nodes predicted, {seen:,} labels seen; in {out}.", highlight=False)
+        said = f"{len(table):,} nodes predicted, {seen:,} labels seen; in {out}."
+        console.print(said, highlight=False, soft_wrap=True)
 
 
-def predictions(
-    estimator: Model, schema: Schema, ids: pd.Series[Any], data: Data, observed: Tensor | None
-) -> pd.DataFrame:
-    """A row a node, in the order of the nodes' table."""
-    proba = estimator.predict_proba(data, observed)
-    assert isinstance(proba, Tensor)
-    columns: dict[str, Any] = {schema.id: ids.to_numpy()}
-    if schema.classes is None:
-        columns |= {schema.label: proba[:, 0].numpy(), "std": proba[:, 1].numpy()}
-    else:
-        assert not isinstance(estimator, CollectiveRegressor)
-        names = [schema.classes[c] for c in estimator.classes_.tolist()]
-        columns[schema.label] = np.array(names)[proba.argmax(dim=1).numpy()]
-        columns |= {f"p({name})": proba[:, i].numpy() for i, name in enumerate(names)}
-    if not isinstance(estimator, relational.Relational):
-        uncertainty = estimator.uncertainty(data, observed)
-        assert isinstance(uncertainty, Tensor)
-        columns["uncertainty"] = uncertainty.numpy()
-    return pd.DataFrame(columns)
+def _check_file(out: Path, force: bool) -> None:
+    if out.is_dir():
+        raise ValueError(f"--out {out} is a folder; expected a file name that ends in .csv, .parquet or .pq")
+    if out.suffix.lower() not in (".csv", ".parquet", ".pq"):
+        raise ValueError(f"{out} ends in {out.suffix or 'nothing'}; expected .csv, .parquet or .pq")
+    if out.exists() and not force:
+        raise ValueError(f"{out} exists; choose another --out, or --force to replace it")
 
 
-@click.command()
+def _observed(estimator: NodeEstimator, model: str, data: Data, label: str | None) -> Tensor | None:
+    from clgnn.data.graph import known
+
+    if label is None:
+        return None
+    if estimator.refuses_labels():
+        raise ValueError(
+            f"--label {label} shows labels, and {model} was fitted for graphs without: fit it with "
+            "--test-labels partial, or leave --label out"
+        )
+    return known(data.y)
+
+
+@click.command(cls=GroupedCommand)
 @model_options
-@click.option("--label", required=True, help="Column with the true labels; a blank is not judged.")
-@click.option("--split", help="Column with train, val, test, observed: only test is judged; train and "
-              "observed labels are shown to a model for partially labelled graphs.")  # fmt: skip
-@click.option("--report", "report_path", type=click.Path(dir_okay=False, path_type=Path),
-              help="An HTML page of the result to write; a file that is there stays.")  # fmt: skip
+@option("--label", required=True, group="Columns", help="Judge by the true labels of this column; a blank is "
+        "not judged.")  # fmt: skip
+@option("--split", group="Columns", help="Judge only the rows that say test in this column; show those that "
+        "say train or observed to a model for partially labelled graphs.")  # fmt: skip
+@option("--report", "report_path", type=click.Path(dir_okay=False, path_type=Path), group="Output",
+        help="Write an HTML page of the result; a file that is there stays.")  # fmt: skip
 @output_options
 def evaluate(
     model: str,
-    nodes: str,
-    edges: str,
     gnn_name: str | None,
     label: str,
     split: str | None,
@@ -145,63 +158,118 @@ def evaluate(
     quiet: bool,
     as_json: bool,
     threads: int | None,
+    **options: Any,
 ) -> None:
-    """Judge a model where the labels are known."""
+    """Judge a model where the labels are known.
+
+    Nodes that the model learned from, or that chose its epoch, are never judged.
+    """
+    from clgnn.data.graph import known
+
     if report_path is not None:
         check_out(report_path, False, "--report")
-    estimator, schema = open_model(model, gnn_name)
-    node_table, data = read_graph(schema, nodes, edges, label)
+    estimator, schema, learned_from = open_model(model, gnn_name)
+    nodes, data, schema = read_graph(schema, label, options)
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
-    judged, observed = known(data.y), None
-    parts = np.full(len(data.y), "test")
-    if split is not None:
-        parts = split_parts(node_table, split).to_numpy()
-        if estimator.test_labels == "partial":
-            observed = known(data.y) & torch.from_numpy(np.isin(parts, ["train", "observed"]))
-        judged = judged & torch.from_numpy(parts == "test")
+    parts, judged, observed = _parts(estimator, schema, nodes, data, split, learned_from)
+    left_out = int((known(data.y) & _is(parts, "learned")).sum())
+    if not bool(judged.any()):
+        raise ValueError(
+            f"nothing is left to judge: the model learned from all {left_out:,} nodes that have a label in "
+            f"{label!r}; give it other tables, or labels that it has not seen"
+            if left_out
+            else f"no node to judge has a label in {label!r}; expected some"
+        )
     values = estimator.evaluate(data, judged, observed)
     seen = 0 if observed is None else int(observed.sum())
     if report_path is not None:
-        from clgnn.report import from_evaluation, write
-
-        proba = estimator.predict_proba(data, observed)
-        assert isinstance(proba, Tensor)
-        drawn = None
-        if schema.classes is not None:
-            proba = _every_class(estimator, schema, proba)
-            drawn = _drawn(node_table[schema.id], schema, data, proba, parts)
-        settings = {"kind": type(estimator).__name__, **estimator.get_params(deep=False)}
-        content = from_evaluation(
-            values, data.y[judged], proba[judged], settings, classes=schema.classes, labels_seen=seen,
-            name=Path(model).name, graph=drawn,
-        )  # fmt: skip
-        write(report_path, content)
+        _report(
+            report_path, Path(model).name, estimator, schema, nodes, data, parts, judged, observed, values
+        )
     if as_json:
-        print_json({"judged": int(judged.sum()), "labels_seen": seen, **values})
+        print_json({"judged": int(judged.sum()), "left_out": left_out, "labels_seen": seen, **values})
         return
-    table = Table("metric", "value", title=f"{int(judged.sum()):,} nodes judged, {seen:,} labels seen")
+    _show(values, int(judged.sum()), left_out, seen)
+    if report_path is not None:
+        console.print(f"The report is {report_path}.", highlight=False, soft_wrap=True)
+
+
+def _parts(
+    estimator: NodeEstimator,
+    schema: Schema,
+    nodes: pd.DataFrame,
+    data: Data,
+    split: str | None,
+    learned_from: frozenset[str],
+) -> tuple[Any, Tensor, Tensor | None]:
+    """What each node is (test, train, .., or learned), which are judged, and which labels are shown."""
+    import numpy as np
+
+    from clgnn.data.graph import known
+    from clgnn.data.parts import split_parts
+
+    parts = np.full(len(nodes), "test", dtype=object)
+    if split is not None:
+        parts = split_parts(nodes, split).to_numpy(dtype=object, copy=True)
+    observed = None
+    if split is not None and not estimator.refuses_labels():
+        observed = known(data.y) & (_is(parts, "train") | _is(parts, "observed"))
+    learned = nodes[schema.id].astype(str).isin(learned_from).to_numpy()
+    parts[learned & (parts == "test")] = "learned"
+    return parts, known(data.y) & _is(parts, "test"), observed
+
+
+def _is(parts: Any, name: str) -> Tensor:
+    import torch
+
+    return torch.from_numpy(parts == name)
+
+
+def _show(values: dict[str, float], judged: int, left_out: int, seen: int) -> None:
+    from rich.table import Table
+
+    table = Table("metric", "value", title=f"{judged:,} nodes judged, {seen:,} labels seen")
     for name, value in values.items():
         table.add_row(name.replace("_", " "), f"{value:.4f}")
     console.print(table)
-    if report_path is not None:
-        console.print(f"The report is {report_path}.", highlight=False)
+    if left_out:
+        console.print(f"{left_out:,} nodes with a label were left out: the model learned from them.")
 
 
-def _every_class(estimator: Model, schema: Schema, proba: Tensor) -> Tensor:
-    """Probabilities of all classes of the table ``[N, C]``; one that no training label had has none."""
-    assert schema.classes is not None
-    assert not isinstance(estimator, CollectiveRegressor)
-    return proba.new_zeros(len(proba), len(schema.classes)).index_copy(1, estimator.classes_, proba)
+def _report(
+    path: Path,
+    name: str,
+    estimator: NodeEstimator,
+    schema: Schema,
+    nodes: pd.DataFrame,
+    data: Data,
+    parts: Any,
+    judged: Tensor,
+    observed: Tensor | None,
+    values: dict[str, float],
+) -> None:
+    """Writes the page of an evaluation."""
+    from torch import Tensor
 
+    from clgnn.report.evaluation import from_evaluation
+    from clgnn.report.graph_view import view
+    from clgnn.report.page import write
 
-def _drawn(
-    ids: pd.Series[Any], schema: Schema, data: Data, proba: Tensor, parts: NDArray[Any]
-) -> dict[str, Any]:
-    """The graph around a test node, for the report."""
-    from clgnn.report import view
-
-    roles = {name: torch.from_numpy(parts == name) for name in ("train", "observed", "val", "test")}
-    return view(
-        data, {"predicted": proba.argmax(dim=1)}, roles, schema.classes, ids.astype(str).tolist(),
-        "Ringed nodes are predicted wrong.",
+    proba = estimator.predict_proba(data, observed)
+    assert isinstance(proba, Tensor)
+    drawn = None
+    if schema.classes is not None:  # a class that no training label had has no probability
+        every = proba.new_zeros(len(proba), len(schema.classes))
+        proba = every.index_copy(1, estimator.classes_, proba)
+        roles = {part: _is(parts, part) for part in ("train", "observed", "val", "test")}
+        drawn = view(
+            data, {"predicted": proba.argmax(dim=1)}, roles, schema.classes,
+            nodes[schema.id].astype(str).tolist(), "Ringed nodes are predicted wrong.",
+        )  # fmt: skip
+    settings = {"kind": type(estimator).__name__, **estimator.get_params(deep=False)}
+    seen = 0 if observed is None else int(observed.sum())
+    content = from_evaluation(
+        values, data.y[judged], proba[judged], settings, classes=schema.classes, labels_seen=seen, name=name,
+        graph=drawn,
     )  # fmt: skip
+    write(path, content)

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from clgnn.theory import Statement, figure, statements
+if TYPE_CHECKING:
+    from clgnn.theory import Statement
 
 
 @click.command()
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random weights."
-)
-@click.option(
-    "--figure",
-    "path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Draws the graphs, by 1-WL class and by CL representation, to a new .svg, .png or .pdf file.",
-)
-@click.option("--force", is_flag=True, help="Replaces the figure that is there.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Draw the random weights from this seed.")
+@click.option("--figure", "path", type=click.Path(dir_okay=False, path_type=Path),
+              help="Draw the graphs, by 1-WL class and by CL representation, to a new .svg, .png or .pdf "
+              "file.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace a figure that is there.")
 @click.pass_context
 def theory(context: click.Context, seed: int, path: Path | None, force: bool) -> None:
-    """Compute the statements of the paper's theory, a line each.
+    """Compute the statements of the paper's theory, and print one line for each.
 
     Collective learning (CL) against the GNN alone (WL-GNN), a GIN with random weights. A gap is the largest
     difference between the outputs of nodes. Exits with 1 if a statement does not hold.
     """
+    from clgnn.theory import figure, statements
+
     if path is not None:
         figure.check(path, force)
     console = Console(highlight=False)

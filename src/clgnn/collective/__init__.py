@@ -1,0 +1,1 @@
+"""The paper, one step per file: masking, sampling, averaging, learning, inference."""

@@ -1,80 +1,92 @@
-"""The recursion Θ_0, .., Θ_T on any graph, averaged over J masks and K samples (equation 5)."""
+"""Equation 5: the recursion Θ_0, .., Θ_T on any graph, averaged over masks and samples."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from clgnn.collective.averaging import average, each_sample
-from clgnn.collective.sampling import LabelInput
-from clgnn.component import Component
-from clgnn.graph import Graph
+from clgnn.collective.component import Component
+from clgnn.collective.sampling import LabelInput, stream
+from clgnn.data.graph import Graph
+
+PREDICTION = 2**31
+"""Sets the draws of a prediction apart from those of training."""
 
 
-def stages(
-    components: Sequence[Component],
-    graph: Graph,
-    y: Tensor,
-    masks: Sequence[Tensor],
-    label_input: LabelInput,
-    generator: torch.Generator,
-    predicted: Tensor | None = None,
-) -> Iterator[Tensor]:
-    r"""Replays the recursion with what was learned.
+@dataclass(frozen=True)
+class TestGraph:
+    """A graph to predict, G(te), and what may be seen of it.
+
+    What a prediction draws depends on the seed and on the iteration alone. So validation, which looks at
+    one iteration after the other while they are learned, judges exactly what is predicted later.
+
+    Attributes:
+        graph: any graph.
+        y: the labels that may be seen, ``[N]``, unknown elsewhere.
+        masks: which of them are shown: J masks ``[N]``, for K samples each; or one tensor ``[N, K]``, with a
+            mask of its own for each sample.
+        label_input: how labels enter.
+        seed: where the randomness comes from.
+    """
+
+    __test__ = False  # its name does not make it a test
+
+    graph: Graph
+    y: Tensor
+    masks: Sequence[Tensor]
+    label_input: LabelInput
+    seed: int
+
+    def inputs(self, t: int, predicted: Tensor | None) -> list[Tensor]:
+        """The label columns of iteration t, ``[N, K, C]`` for each mask, given the predictions of t - 1."""
+        generator = stream(self.graph.x.device, self.seed, PREDICTION, t)
+        return [self.label_input(predicted, self.y, mask, generator) for mask in self.masks]
+
+
+@torch.no_grad()
+def predict(component: Component, graph: Graph, inputs: Iterable[Tensor]) -> Tensor:
+    r"""One iteration of the recursion, the mean over J inputs of K samples each, ``[N, outputs]``.
 
     .. math::
         Z_v^{(t)} = \frac{1}{JK} \sum_{j=1}^J \sum_{k=1}^K
         \mathrm{GNN}(X_{Y_L, \hat Y_k^{(t-1)}, M_j}, A; \Theta_t)_v
+    """
+    component.eval()
+    return torch.stack([average(component, graph, labels) for labels in inputs]).mean(dim=0)
+
+
+def stages(components: Sequence[Component], test: TestGraph) -> Iterator[Tensor]:
+    """Replays the recursion with what was learned.
 
     Args:
-        components: Θ_0, .., Θ_{t}.
-        graph: any graph.
-        y: the labels that may be seen, ``[N]``.
-        masks: which of them are shown, J times a bool ``[N]``.
-        label_input: how labels enter.
-        generator: for the draws.
-        predicted: of the components before these, ``[N, outputs]``; None if there are none.
+        components: Θ_0, .., Θ_t.
+        test: the graph to predict.
 
     Yields:
         The parameters of the label distributions ``[N, outputs]``, after each component.
     """
-    for component in components:
-        component.eval()
-        with torch.no_grad():
-            inputs = (label_input(predicted, y, mask, generator) for mask in masks)
-            predicted = torch.stack([average(component, graph, labels) for labels in inputs]).mean(dim=0)
+    predicted = None
+    for t, component in enumerate(components):
+        predicted = predict(component, test.graph, test.inputs(t, predicted))
         yield predicted
 
 
-def infer(
-    components: Sequence[Component],
-    graph: Graph,
-    y: Tensor,
-    masks: Sequence[Tensor],
-    label_input: LabelInput,
-    generator: torch.Generator,
-    predicted: Tensor | None = None,
-) -> Tensor | None:
-    """The last of the :func:`stages`; without components, where the recursion starts: ``predicted``."""
-    for stage in stages(components, graph, y, masks, label_input, generator, predicted):
+def infer(components: Sequence[Component], test: TestGraph) -> Tensor | None:
+    """The last of the :func:`stages`; None without components."""
+    predicted = None
+    for stage in stages(components, test):
         predicted = stage
     return predicted
 
 
 @torch.no_grad()
-def infer_samples(
-    components: Sequence[Component],
-    graph: Graph,
-    y: Tensor,
-    masks: Sequence[Tensor],
-    label_input: LabelInput,
-    generator: torch.Generator,
-) -> Tensor:
+def infer_samples(components: Sequence[Component], test: TestGraph) -> Tensor:
     """As :func:`infer`, with the last step's single samples ``[N, J*K, outputs]`` instead of their mean."""
     *before, last = components
-    predicted = infer(before, graph, y, masks, label_input, generator)
+    inputs = test.inputs(len(before), infer(before, test))
     last.eval()
-    samples = [each_sample(last, graph, label_input(predicted, y, mask, generator)) for mask in masks]
-    return torch.cat(samples, dim=1)
+    return torch.cat([each_sample(last, test.graph, labels) for labels in inputs], dim=1)

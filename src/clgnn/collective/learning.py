@@ -1,4 +1,4 @@
-"""Step 3: iterations t = 0..T of masked, sampled, averaged gradient steps (equation 3)."""
+"""Equation 3: iterations t = 0..T of masked, sampled, averaged gradient steps."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from clgnn.collective.averaging import average
-from clgnn.collective.field import receptive_field
-from clgnn.collective.inference import infer
-from clgnn.collective.sampling import LabelInput
-from clgnn.component import Component
-from clgnn.graph import Graph, known
+from clgnn.collective.component import Component
+from clgnn.collective.inference import TestGraph, infer, predict
+from clgnn.collective.sampling import LabelInput, stream
+from clgnn.data.graph import Graph, known
+from clgnn.engine.field import receptive_field
 
 KEPT_BYTES = 2**30
 """Predictions under masks are carried on in so much memory; what is more is computed again."""
@@ -38,24 +38,65 @@ class Schedule:
     eval_every: int = 1
 
 
-@dataclass(frozen=True)
-class Validation:
-    """What chooses the best epoch.
+class Verdict(NamedTuple):
+    """What validation says; the larger is the better one.
 
     Attributes:
-        y: the labels that may be shown while validating, ``[N]``.
-        shown: which of them are, bool ``[N]``.
+        score: the metric, negative where lower is better, and the lowest of all where it is NaN.
+        closeness: minus the log loss, which decides between equal scores.
+        metric: the metric as it is.
+    """
+
+    score: float
+    closeness: float
+    metric: float
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What chooses between epochs, iterations and settings.
+
+    Attributes:
+        y: the labels that may be shown while validating, ``[N]``, unknown elsewhere.
         judged: the validation nodes, bool ``[N]``.
-        score: of their outputs ``[judged nodes, outputs]``: the metric, and the loss that breaks ties. It
-            alone knows the validation labels: they never come near the input.
-        higher_is_better: what is good of the metric.
+        rank: judges the predictions of these nodes, ``[judged nodes, ..]``. It alone knows the validation
+            labels: they never come near the input.
     """
 
     y: Tensor
-    shown: Tensor
     judged: Tensor
-    score: Callable[[Tensor], tuple[float, float]]
-    higher_is_better: bool = True
+    rank: Callable[[Tensor], Verdict]
+
+    def to(self, device: torch.device) -> Validation:
+        return Validation(self.y.to(device), self.judged.to(device), self.rank)
+
+    def judge(self, distribution: Tensor) -> Verdict:
+        """Judges the predictions of all nodes, ``[N, ..]``."""
+        return self.rank(distribution[self.judged])
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be learned from.
+
+    Attributes:
+        graph: the training graph, N nodes.
+        y: its training labels ``[N]``, unknown elsewhere.
+        label_input: how labels enter.
+        mask: draws the masks M of the gradient steps; None for M = 0 (test-unlabelled).
+        validation: what chooses the best epoch; without it the last one is kept.
+        test: the same graph as a prediction will see it. Validation judges the predictions there; with
+            M = 0 they also are the Ŷ that training draws from.
+        seed: where the randomness comes from.
+    """
+
+    graph: Graph
+    y: Tensor
+    label_input: LabelInput
+    mask: Callable[[torch.Generator], Tensor] | None = None
+    validation: Validation | None = None
+    test: TestGraph | None = None
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -77,15 +118,18 @@ class Iteration:
     epochs: list[Epoch] = field(default_factory=list)
 
 
+class Diverged(ValueError):
+    """Training can't go on: the loss is not a number."""
+
+
 def gradient_step(
     component: Component,
     optimizer: torch.optim.Optimizer,
     graph: Graph,
     y: Tensor,
     shown: Tensor,
-    predicted: Tensor | None,
-    label_input: LabelInput,
-    generator: torch.Generator,
+    labels: Tensor,
+    loss_of: Callable[[Tensor, Tensor], Tensor],
     max_grad_norm: float = math.inf,
 ) -> float:
     r"""One step on the pseudolikelihood of the labels that the mask hides.
@@ -101,10 +145,8 @@ def gradient_step(
         graph: N nodes.
         y: the training labels ``[N]``, unknown elsewhere.
         shown: the mask M, bool ``[N]``; the labels outside of it are the targets.
-        predicted: the parameters of the last iteration's predictions under the same mask,
-            ``[N, outputs]``, from which the K samples are drawn; None in iteration 0.
-        label_input: how labels enter.
-        generator: for the draws.
+        labels: the label columns of the K samples under this mask, ``[N, K, C]``.
+        loss_of: the mean negative log-likelihood of outputs and labels.
         max_grad_norm: gradients are clipped to this norm, the condition of proposition 2.
 
     Returns:
@@ -113,8 +155,7 @@ def gradient_step(
     component.train()
     optimizer.zero_grad()
     targets = known(y) & ~shown
-    output = average(component, graph, label_input(predicted, y, shown, generator))
-    loss = label_input.family.loss(output[targets], y[targets])
+    loss = loss_of(average(component, graph, labels)[targets], y[targets])
     loss.backward()
     nn.utils.clip_grad_norm_(component.parameters(), max_grad_norm)
     optimizer.step()
@@ -122,15 +163,10 @@ def gradient_step(
 
 
 def learn(
-    graph: Graph,
-    y: Tensor,
-    label_input: LabelInput,
+    problem: Problem,
     num_iterations: int,
     start: Callable[[Sequence[Component]], Component],
     schedule: Schedule,
-    mask: Callable[[torch.Generator], Tensor] | None = None,
-    validation: Validation | None = None,
-    seed: int = 0,
     finished: Sequence[Component] = (),
     on_epoch: Callable[[Epoch], Any] = lambda epoch: None,
 ) -> Iterator[Iteration]:
@@ -140,15 +176,10 @@ def learn(
     run ended.
 
     Args:
-        graph: the training graph.
-        y: its training labels ``[N]``, unknown elsewhere.
-        label_input: how labels enter.
+        problem: what to learn from.
         num_iterations: T.
         start: gives the component that iteration t starts from, given those before it.
         schedule: of each iteration.
-        mask: draws the masks M of the gradient steps; None for M = 0 (test-unlabelled).
-        validation: what chooses the best epoch; without it the last one is kept.
-        seed: of all randomness.
         finished: Θ_0, .., Θ_{t-1} of an earlier run.
         on_epoch: called after each epoch.
 
@@ -156,28 +187,18 @@ def learn(
         Iterations t, .., T.
     """
     components = list(finished)
-    under_masks = None if mask is None else UnderMasks(graph, y, label_input, mask, seed)
+    under_masks = UnderMasks(problem) if problem.mask is not None else None
+    predicted = None if problem.test is None else infer(components, problem.test)
     for t in range(len(components), num_iterations + 1):
-        step_seed, module_seed = (int(s) for s in np.random.SeedSequence([seed, t]).generate_state(2))
-        generator = torch.Generator(graph.x.device).manual_seed(step_seed)
+        module_seed = int(np.random.SeedSequence([problem.seed, t]).generate_state(2)[1])
         # Dropout and initial weights draw from torch's global generators: seeded here, restored after.
         with torch.random.fork_rng():
             torch.manual_seed(module_seed)
-            component = start(components)
-            iteration = _iterate(
-                t,
-                component,
-                components,
-                graph,
-                y,
-                label_input,
-                schedule,
-                under_masks,
-                validation,
-                generator,
-                on_epoch,
-            )
+            steps = _Steps(problem, t, start(components), components, predicted, under_masks)
+            iteration = _iterate(steps, schedule, on_epoch)
         components.append(iteration.component)
+        if problem.test is not None and t < num_iterations:
+            predicted = predict(iteration.component, problem.graph, problem.test.inputs(t, predicted))
         yield iteration
 
 
@@ -185,39 +206,24 @@ class UnderMasks:
     """The mask M of an epoch, and Ŷ^(t-1) under that mask (equation 4).
 
     Each epoch of an iteration has a mask of its own; the next iteration has the same ones, so that the
-    recursion under a mask goes on from where the last iteration left it: one pass a step, not t. What comes
+    recursion under a mask goes on from where the last iteration left it: one pass per step, not t. What comes
     out depends on the seed, the epoch and Θ_0, .., Θ_{t-1} alone, kept or not.
-
-    Args:
-        graph: the training graph.
-        y: its training labels ``[N]``.
-        label_input: how labels enter.
-        mask: draws a mask.
-        seed: of all randomness.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        y: Tensor,
-        label_input: LabelInput,
-        mask: Callable[[torch.Generator], Tensor],
-        seed: int,
-    ) -> None:
-        self.graph, self.y, self.label_input, self.mask, self.seed = graph, y, label_input, mask, seed
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
         self.kept: dict[int, tuple[int, Tensor]] = {}  # epoch: how many components, what they predict
 
-    def _generator(self, *numbers: int) -> torch.Generator:
-        # a trailing 0 would be no number at all to a SeedSequence
-        seed = np.random.SeedSequence([self.seed, *numbers, 1]).generate_state(1)[0]
-        return torch.Generator(self.graph.x.device).manual_seed(int(seed))
-
     def __call__(self, epoch: int, components: Sequence[Component]) -> tuple[Tensor, Tensor | None]:
-        shown = self.mask(self._generator(0, epoch))
+        problem = self.problem
+        device, seed = problem.graph.x.device, problem.seed
+        assert problem.mask is not None
+        shown = problem.mask(stream(device, seed, 0, epoch))
         level, predicted = self.kept.get(epoch, (0, None))
         for number in range(level, len(components)):
-            one, generator = components[number : number + 1], self._generator(number + 1, epoch)
-            predicted = infer(one, self.graph, self.y, [shown], self.label_input, generator, predicted)
+            generator = stream(device, seed, number + 1, epoch)
+            labels = problem.label_input(predicted, problem.y, shown, generator)
+            predicted = predict(components[number], problem.graph, [labels])
         if predicted is not None:
             room = (len(self.kept) + 1) * predicted.nbytes <= KEPT_BYTES
             if room or epoch in self.kept:
@@ -225,72 +231,87 @@ class UnderMasks:
         return shown, predicted
 
 
-def _iterate(
-    t: int,
-    component: Component,
-    before: Sequence[Component],
-    graph: Graph,
-    y: Tensor,
-    label_input: LabelInput,
-    schedule: Schedule,
-    under_masks: UnderMasks | None,
-    validation: Validation | None,
-    generator: torch.Generator,
-    on_epoch: Callable[[Epoch], Any],
-) -> Iteration:
-    """Iteration t: from the weights of ``component`` to those of the best epoch."""
+class _Steps:
+    """The gradient steps of iteration t and their validation, each on its receptive field.
 
-    def predict_before(y: Tensor, shown: Tensor) -> Tensor | None:
-        """Ŷ^(t-1), in evaluation mode."""
-        return infer(before, graph, y, [shown], label_input, generator)
+    Args:
+        problem: what to learn from.
+        t: the number of the iteration.
+        component: where it starts.
+        before: Θ_0, .., Θ_{t-1}.
+        predicted: what they predict on ``problem.test``, ``[N, outputs]``.
+        under_masks: what they predict under the mask of an epoch; None for M = 0.
+    """
 
-    shown = torch.zeros_like(known(y))
-    predicted = predict_before(y, shown) if under_masks is None else None
-    part, nodes = receptive_field(component, graph, known(y), label_input.columns)
-    if validation is not None:  # the same draws in every epoch, so that epochs can be compared
-        seen = predict_before(validation.y, validation.shown)
-        judged_part, around = receptive_field(component, graph, validation.judged, label_input.columns)
-        judged = validation.judged[around]
-        validation_labels = label_input(
-            _rows(seen, around), validation.y[around], validation.shown[around], generator
-        )
+    def __init__(
+        self,
+        problem: Problem,
+        t: int,
+        component: Component,
+        before: Sequence[Component],
+        predicted: Tensor | None,
+        under_masks: UnderMasks | None,
+    ) -> None:
+        self.problem, self.t, self.component, self.before = problem, t, component, before
+        self.predicted, self.under_masks = predicted, under_masks
+        columns, graph, runner = problem.label_input.columns, problem.graph, component.runner
+        step_seed = int(np.random.SeedSequence([problem.seed, t]).generate_state(2)[0])
+        self.generator = torch.Generator(graph.x.device).manual_seed(step_seed)
+        self.hidden = torch.zeros_like(known(problem.y))  # M = 0
+        self.part, self.nodes = receptive_field(runner, graph, known(problem.y), columns)
+        if problem.validation is not None and problem.test is not None:
+            judged = problem.validation.judged
+            self.judged_part, around = receptive_field(runner, graph, judged, columns)
+            self.judged = judged[around]
+            # the same draws in every epoch, so that epochs can be compared
+            self.inputs = [labels[around] for labels in problem.test.inputs(t, predicted)]
+
+    def step(self, epoch: int, optimizer: torch.optim.Optimizer, max_grad_norm: float) -> float:
+        """One gradient step; gives its loss."""
+        problem, nodes = self.problem, self.nodes
+        shown, predicted = self.hidden, self.predicted
+        if self.under_masks is not None:
+            shown, predicted = self.under_masks(epoch, self.before)
+        here = None if predicted is None else predicted[nodes]
+        y, shown = problem.y[nodes], shown[nodes]
+        labels = problem.label_input(here, y, shown, self.generator)
+        loss_of = problem.label_input.family.loss
+        loss = gradient_step(self.component, optimizer, self.part, y, shown, labels, loss_of, max_grad_norm)
+        if not math.isfinite(loss):
+            raise Diverged(
+                f"the loss is {loss} in epoch {epoch} of iteration {self.t}; expected a number: use a lower "
+                "learning rate (lr), and look for very large values in x"
+            )
+        return loss
+
+    def validate(self) -> Verdict | None:
+        """What validation says of the weights as they are now; None without validation."""
+        validation = self.problem.validation
+        if validation is None:
+            return None
+        return validation.rank(predict(self.component, self.judged_part, self.inputs)[self.judged])
+
+
+def _iterate(steps: _Steps, schedule: Schedule, on_epoch: Callable[[Epoch], Any]) -> Iteration:
+    """Iteration t: from the weights that it starts with to those of the best epoch."""
+    component = steps.component
     optimizer = schedule.optimizer(list(component.parameters()))
     epochs: list[Epoch] = []
-    best, best_epoch, best_state = (-math.inf, -math.inf), 0, None
+    best: Verdict | None = None
+    best_epoch, best_state = 0, None
     began = time.perf_counter()
     for epoch in range(schedule.max_epochs):
-        if under_masks is not None:
-            shown, predicted = under_masks(epoch, before)
-        loss = gradient_step(
-            component,
-            optimizer,
-            part,
-            y[nodes],
-            shown[nodes],
-            _rows(predicted, nodes),
-            label_input,
-            generator,
-            schedule.max_grad_norm,
-        )
-        metric = math.nan
+        loss = steps.step(epoch, optimizer, schedule.max_grad_norm)
         due = (epoch + 1) % schedule.eval_every == 0 or epoch + 1 == schedule.max_epochs
-        if validation is not None and due:
-            component.eval()
-            with torch.no_grad():
-                outputs = average(component, judged_part, validation_labels)[judged]
-            metric, validation_loss = validation.score(outputs)
-            rank = (metric if validation.higher_is_better else -metric, -validation_loss)
-            if best_state is None or rank > best:
-                best, best_epoch = rank, epoch
-                best_state = copy.deepcopy(component.state_dict())
-        epochs.append(Epoch(t, epoch, loss, metric, time.perf_counter() - began))
+        verdict = steps.validate() if due else None
+        if verdict is not None and (best is None or verdict > best):
+            best, best_epoch = verdict, epoch
+            best_state = copy.deepcopy(component.state_dict())
+        metric = math.nan if verdict is None else verdict.metric
+        epochs.append(Epoch(steps.t, epoch, loss, metric, time.perf_counter() - began))
         on_epoch(epochs[-1])
-        if best_state is not None and due and epoch - best_epoch >= schedule.patience:
+        if best is not None and due and epoch - best_epoch >= schedule.patience:
             break
     if best_state is not None:
         component.load_state_dict(best_state)
     return Iteration(component.eval(), epochs)
-
-
-def _rows(predicted: Tensor | None, nodes: Tensor) -> Tensor | None:
-    return None if predicted is None else predicted[nodes]

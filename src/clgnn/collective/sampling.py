@@ -1,4 +1,4 @@
-"""Step 2: K label draws a node, Ŷ ~ Categorical(σ(W Z + b)), or a Gaussian for regression.
+"""Equation 4: K label draws for each node, Ŷ ~ Categorical(σ(W Z + b)), or a Gaussian for regression.
 
 A draw is the inverse distribution function at a uniform point, so that the same points serve both.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -15,11 +16,24 @@ from torch import Tensor
 Sampling = Literal["systematic", "iid"]
 
 
+def stream(device: torch.device, *numbers: int) -> torch.Generator:
+    """The randomness of one purpose: the same numbers give the same draws, whatever was drawn before.
+
+    Example:
+        >>> torch.rand(1, generator=stream(torch.device("cpu"), 0, 3)) == torch.rand(
+        ...     1, generator=stream(torch.device("cpu"), 0, 3))
+        tensor([True])
+    """
+    # a trailing 0 would be no number at all to a SeedSequence
+    seed = np.random.SeedSequence([*numbers, 1]).generate_state(1)[0]
+    return torch.Generator(device).manual_seed(int(seed))
+
+
 def points(num_nodes: int, num_samples: int, sampling: Sampling, generator: torch.Generator) -> Tensor:
     r"""Uniform points in [0, 1), ``[N, K]``, independent between nodes.
 
-    ``"iid"``: independent between samples too, as in the paper. ``"systematic"``: one uniform u a node,
-    and the points :math:`(u + \pi(k)) / K` with a random permutation π of 0..K-1 for each node. Each
+    ``"iid"``: independent between samples too, as in the paper. ``"systematic"``: one uniform u for each
+    node, and the points :math:`(u + \pi(k)) / K` with a random permutation π of 0..K-1 for each node. Each
     single point is still uniform and independent between nodes, so each sample has the same joint
     distribution over the nodes as before; but the K draws of a node cover its distribution evenly (each
     class ⌊Kp⌋ or ⌈Kp⌉ times), which lowers the variance of the average.
@@ -49,7 +63,7 @@ class LabelDistribution(Protocol):
 
     @property
     def outputs(self) -> int:
-        """How many numbers a node the head gives (the parameters of its distribution)."""
+        """How many numbers the head gives for each node (the parameters of its distribution)."""
 
     def encode(self, y: Tensor) -> Tensor:
         """``[N]`` to ``[N, columns]``; an unknown label is a row of zeros."""
@@ -154,7 +168,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class LabelInput:
-    """The label columns of the GNN's input, Y_L * M + Ŷ * (1 - M), for K samples.
+    """The label columns of the GNN's input in equation 2, Y_L * M + Ŷ * (1 - M), for K samples.
 
     Attributes:
         family: what a label is.
@@ -183,7 +197,7 @@ class LabelInput:
         Args:
             predicted: the parameters of the predictions Ŷ, ``[N, outputs]``; None before there are any.
             y: the labels that may be seen, ``[N]``.
-            shown: the mask M, bool ``[N]``.
+            shown: the mask M, bool ``[N]``; or one mask for each sample, ``[N, K]``.
             generator: for the draws.
 
         Returns:
@@ -204,4 +218,4 @@ class LabelInput:
         if not bool(shown.any()):
             return filled.to(self.family.encode(y[:1]).dtype)
         truth = self.family.encode(y).unsqueeze(1)
-        return torch.where(shown[:, None, None], truth, filled)
+        return torch.where(shown.view(n, -1, 1), truth, filled)

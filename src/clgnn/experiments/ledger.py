@@ -1,8 +1,8 @@
-"""The ledger: one SQLite file, a row a trial, written in a transaction by the worker that ran it.
+"""The ledger: one SQLite file with one row per trial, which the worker that ran it writes in a transaction.
 
-A trial is known by its key, a hash of its cell, its number and its settings. So a command that is run again
-finds what is done, in whichever experiment it was done, and a kill at any moment loses at most the trials
-that were running.
+A trial is known by its key, a hash of its cell, its number and its settings. A command that is run again
+therefore finds what is done, in whichever experiment it was done, and a kill at any moment loses at most the
+trials that were running.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pandas as pd
 from filelock import FileLock, Timeout
 
-from clgnn.metrics import CLASSIFICATION
-from clgnn.persistence import written
+from clgnn.estimators.metrics import CLASSIFICATION
+from clgnn.experiments.methods import CELL, Cell
+from clgnn.files import written
 
 _JSON = ("settings", "metrics", "iterations", "reliability", "versions")
 _COLUMNS = (
@@ -28,12 +30,18 @@ _COLUMNS = (
     "error", "metrics", "validation", "iterations", "reliability", "predictions", "seconds",
     "predict_seconds", "peak_memory", "versions", "revision", "finished",
 )  # fmt: skip
-_CELL = ("dataset", "train_labels", "test_label_percent", "method")
-Cell: TypeAlias = tuple[str, int, int, str]
+_EXPECTED = "expected a folder that `clgnn reproduce` wrote to, or its trials.csv"
+_UNREADABLE = (
+    sqlite3.DatabaseError,
+    pd.errors.ParserError,
+    pd.errors.EmptyDataError,
+    json.JSONDecodeError,
+    UnicodeDecodeError,
+)
 _CREATE = """
 CREATE TABLE IF NOT EXISTS trials (
     key TEXT PRIMARY KEY,            -- a hash of the cell, the trial and the settings
-    role TEXT NOT NULL,              -- result, or other: not chosen, or of an earlier plan
+    role TEXT NOT NULL,              -- result; or other: not chosen, or of an earlier plan
     dataset TEXT NOT NULL,
     train_labels INTEGER NOT NULL,   -- as the paper's tables print it
     test_label_percent INTEGER NOT NULL,
@@ -41,17 +49,17 @@ CREATE TABLE IF NOT EXISTS trials (
     trial INTEGER NOT NULL,          -- the seed of the split and of the method
     settings TEXT NOT NULL,          -- JSON: the hyper-parameters
     status TEXT NOT NULL,            -- done or failed
-    error TEXT,                      -- of a failed one
+    error TEXT,                      -- why it failed
     metrics TEXT,                    -- JSON: every metric on the test nodes
     validation REAL,                 -- the selection metric on the validation nodes
     iterations TEXT,                 -- JSON: the selection metric on the test nodes after each iteration
     reliability TEXT,                -- JSON: confidence, accuracy, count, by bin of confidence
-    predictions BLOB,                -- a byte a node: its predicted class, of the first trial
-    seconds REAL,                    -- of the fit
+    predictions BLOB,                -- of trial 0: one byte per node, its predicted class
+    seconds REAL,                    -- the time of the fit
     predict_seconds REAL,
     peak_memory REAL,                -- MiB of the process that ran it
-    versions TEXT,                   -- JSON
-    revision TEXT,                   -- of the source, where it is a git checkout
+    versions TEXT,                   -- JSON: the version of every library that matters
+    revision TEXT,                   -- the git revision of clgnn's source, if it runs from its checkout
     finished TEXT NOT NULL           -- UTC, ISO 8601
 )
 """
@@ -61,7 +69,7 @@ class Ledger:
     """The trials of a folder.
 
     Args:
-        folder: where ``ledger.sqlite`` lies or will lie.
+        folder: the place of ``ledger.sqlite``, which is created when it is first needed.
 
     Example:
         >>> import tempfile
@@ -79,14 +87,14 @@ class Ledger:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """A connection of its own for each use: nothing is shared between processes but the file."""
+        """A new connection for each use, so that processes share nothing but the file."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self.path, timeout=120)) as connection, connection:
             connection.execute(_CREATE)
             yield connection
 
     def write(self, row: dict[str, Any]) -> None:
-        """Writes a trial; one that failed is replaced, one that is done stays as it is."""
+        """Writes a trial. It replaces one that failed; one that is done stays as it is."""
         row = {"role": "result", **row}
         values = [
             json.dumps(row[column], sort_keys=True)
@@ -101,17 +109,22 @@ class Ledger:
                 f"INSERT OR IGNORE INTO trials ({', '.join(_COLUMNS)}) VALUES ({marks})", values
             )
 
-    def finished(self, failed: bool = False) -> set[str]:
-        """The keys of what is done; with ``failed``, of what failed as well."""
+    def finished(self) -> set[str]:
+        """The keys of the trials that are done."""
         with self._open() as connection:
-            rows = connection.execute("SELECT key FROM trials WHERE status = 'done' OR ?", (failed,))
-            return {key for (key,) in rows}
+            return {key for (key,) in connection.execute("SELECT key FROM trials WHERE status = 'done'")}
+
+    def failed(self, since: str = "") -> set[str]:
+        """The keys of the trials that failed at a time, from :func:`now`, or later."""
+        query = "SELECT key FROM trials WHERE status = 'failed' AND finished >= ?"
+        with self._open() as connection:
+            return {key for (key,) in connection.execute(query, (since,))}
 
     @contextmanager
     def claim(self, key: str) -> Iterator[bool]:
-        """Whether this process may run a trial: no other is running it, and it is not done.
+        """Gives whether this process may run a trial: no other process runs it, and it is not done.
 
-        The claim is a lock of the operating system, which ends with the process, also by ``kill -9``.
+        The claim is a lock of the operating system. It ends with the process, even by ``kill -9``.
         """
         locks = self.folder / "running"
         locks.mkdir(parents=True, exist_ok=True)
@@ -127,13 +140,12 @@ class Ledger:
             lock.release()
 
     def assign(self, planned: Iterable[tuple[str, Cell, str]]) -> None:
-        """Says which trials are results: the planned ones; and which are not: others of their cells.
+        """Makes the planned trials the results, and no longer those of their cells with other settings.
 
         Further trials of a cell with the planned settings stay what they are.
 
         Args:
-            planned: key, cell (dataset, train_labels, test_label_percent, method) and settings, as JSON with
-                sorted keys, of each trial that the latest plan has.
+            planned: the key, the cell and the settings (JSON with sorted keys) of each trial of the plan.
         """
         rows = list(planned)
         with self._open() as connection:
@@ -147,58 +159,80 @@ class Ledger:
             )
 
     def trials(self, role: str = "result") -> pd.DataFrame:
-        """A row a trial; the metrics are columns, ``settings`` and the like Python objects.
+        """A table with one row per trial. Metrics are columns; ``settings`` and the like are Python objects.
 
         Args:
-            role: ``"result"``, or ``"other"``: those that validation did not choose, or of an earlier plan.
+            role: ``"result"``; or ``"other"`` for trials that validation did not choose, or that only an
+                earlier plan had.
+
+        Raises:
+            ValueError: if the folder has no ledger.
         """
         if not self.path.exists():
-            raise ValueError(
-                f"{self.folder} has no ledger.sqlite; expected a folder that `clgnn reproduce` wrote"
-            )
+            raise ValueError(f"{self.folder} has no ledger.sqlite; {_EXPECTED}")
         with self._open() as connection:
             query = f"SELECT {', '.join(_COLUMNS)} FROM trials WHERE role = ?"
             table = pd.read_sql_query(query, connection, params=(role,))
         return _unpacked(table.to_dict("records"))
 
     def export(self, path: str | PathLike[str]) -> None:
-        """Writes the trials to a CSV file that :func:`read` takes; predictions and claims stay behind."""
+        """Writes the results, without their predictions, to a CSV file that :func:`read` takes."""
         table = self.trials().drop(columns="predictions")
         for column in _JSON:
             if column in table:
                 table[column] = [None if v is None else json.dumps(v) for v in table[column]]
-        order = ["dataset", "train_labels", "test_label_percent", "method", "trial"]
-        with written(Path(path)) as temporary:
-            table.sort_values(order).to_csv(temporary, index=False, float_format="%.6g")
+        with written(path) as temporary:
+            table.sort_values([*CELL, "trial"]).to_csv(temporary, index=False, float_format="%.6g")
 
     def restore(self, path: str | PathLike[str]) -> None:
-        """Takes the trials of a CSV export in, so that they need not be run again."""
-        expected = "expected a trials.csv that `clgnn reproduce` wrote"
+        """Takes in the trials of a CSV export, so that they need not be run again."""
         if Path(path).suffix.lower() != ".csv":
-            raise ValueError(f"{path} is no CSV file; {expected}")
+            raise ValueError(f"{path} is no CSV file; expected a trials.csv that `clgnn reproduce` wrote")
         table = read(path)
-        for column in set(_COLUMNS) - {"metrics"} - set(table):
-            raise ValueError(f"{path} has no column {column}; {expected}")
         known = self.trials().to_dict("records") if self.path.exists() else []
-        settings = {tuple(row[name] for name in _CELL): row["settings"] for row in known}
+        settings = {tuple(row[name] for name in CELL): row["settings"] for row in known}
         for row in table.to_dict("records"):
             given = {str(name): None if _missing(value) else value for name, value in row.items()}
-            here = settings.get(tuple(given[name] for name in _CELL), given["settings"])
-            if here != given["settings"]:  # what is here has been chosen; this can be, by a plan
+            here = settings.get(tuple(given[name] for name in CELL), given["settings"])
+            if here != given["settings"]:  # the cell has chosen settings; a plan can choose these instead
                 given["role"] = "other"
             metrics = {name: given.pop(name) for name in CLASSIFICATION if name in given}
             self.write({**given, "metrics": metrics if given["status"] == "done" else None})
 
 
-def _missing(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+def now() -> str:
+    """The time as the ledger writes it: UTC, ISO 8601. Later times are greater texts."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def read(path: str | PathLike[str]) -> pd.DataFrame:
-    """The trials of a folder's ledger, or of a CSV export of one."""
+    """The results in a ledger.
+
+    Args:
+        path: the folder of a ledger, its ``ledger.sqlite``, or a CSV file that :meth:`Ledger.export` wrote.
+
+    Returns:
+        One row per trial, as :meth:`Ledger.trials` has them.
+
+    Raises:
+        ValueError: if it is not there, or no such file.
+    """
     path = Path(path)
-    if path.suffix.lower() != ".csv":
-        return Ledger(path.parent if path.name == "ledger.sqlite" else path).trials()
+    if not path.exists():
+        raise ValueError(f"{path} is not there; {_EXPECTED}")
+    try:
+        if path.suffix.lower() == ".csv":
+            table = _read_csv(path)
+        else:
+            table = Ledger(path.parent if path.name == "ledger.sqlite" else path).trials()
+    except _UNREADABLE as error:
+        raise ValueError(f"{path} could not be read ({error}); {_EXPECTED}") from error
+    if missing := sorted(set(_COLUMNS) - {"metrics"} - set(table)):
+        raise ValueError(f"{path} has no column {', '.join(missing)}; {_EXPECTED}")
+    return table
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
     table = pd.read_csv(path)
     for column in set(_JSON) & set(table):
         table[column] = [json.loads(v) if isinstance(v, str) else None for v in table[column]]
@@ -212,3 +246,7 @@ def _unpacked(rows: Sequence[dict[Any, Any]]) -> pd.DataFrame:
         row |= row.pop("metrics") or {}
     columns = [column for column in _COLUMNS if column != "metrics"]
     return pd.DataFrame(rows, columns=None if rows else columns)
+
+
+def _missing(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)

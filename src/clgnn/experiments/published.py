@@ -1,4 +1,4 @@
-"""The numbers that the paper printed, in our names, to be laid beside ours."""
+"""The numbers that the paper printed, under our names, to be laid beside ours."""
 
 from __future__ import annotations
 
@@ -6,26 +6,23 @@ from importlib import resources
 
 import pandas as pd
 
-CELL = ["dataset", "train_labels", "test_label_percent", "method"]
-"""What a cell of a table is known by, ours or the paper's."""
+from clgnn.data.datasets import FACEBOOK100
+from clgnn.experiments.methods import CELL
 
 TABLES = ("main", "learning_curve", "ablation_uniform")
-
-# The paper's Facebook was never published; every table and figure says that this one stands in for it.
-_DATASETS = {"facebook": "facebook100/johns_hopkins55"}
+"""The paper's tables of accuracies."""
 
 
 def published(table: str) -> pd.DataFrame:
-    """A table of the paper, a row a cell.
+    """A table of the paper, with one row per cell.
 
     Args:
         table: ``main``, ``learning_curve`` or ``ablation_uniform``.
 
     Returns:
-        ``dataset``, ``train_labels``, ``test_label_percent``, ``method``; ``mean`` and ``standard_error`` in
-        percent; ``gain`` and ``gain_se``, ``significant`` (bold in the paper), ``best`` (starred). Of a
-        boosted GNN the paper prints the gain alone: its ``mean`` is that of the plain GNN plus the gain, and
-        has no standard error.
+        The columns of a cell; ``mean`` and ``standard_error`` in percent; ``gain`` and ``gain_se`` in points;
+        ``significant`` (bold in the paper) and ``best`` (starred). The paper prints only the gain of a
+        boosted GNN: its ``mean`` is that of the plain GNN plus the gain, and has no standard error.
 
     Example:
         >>> main = published("main")
@@ -35,7 +32,7 @@ def published(table: str) -> pd.DataFrame:
         11                  50  52.07  15.69
     """
     if table not in TABLES:
-        raise ValueError(f"the table is {table!r}; expected one of {', '.join(TABLES)}")
+        raise ValueError(f"table is {table!r}; expected one of {', '.join(TABLES)}")
     found = _read("results.csv")
     found = found[found["table"] == table].drop(columns="table").reset_index(drop=True)
     found["method"] = [_method(name) for name in found["method"]]
@@ -54,7 +51,7 @@ def published(table: str) -> pd.DataFrame:
 
 
 def running_times() -> pd.DataFrame:
-    """The paper's running times: ``dataset``, ``gnn``, and minutes plain, with CL unlabelled and partial.
+    """The paper's minutes of a plain GNN, and of the boosted one without and with test labels.
 
     Example:
         >>> running_times().columns.tolist()
@@ -66,9 +63,10 @@ def running_times() -> pd.DataFrame:
 def _read(name: str) -> pd.DataFrame:
     with (resources.files("clgnn.experiments") / "paper" / name).open(encoding="utf-8") as file:
         table = pd.read_csv(file)
-    return table.assign(dataset=table["dataset"].replace(_DATASETS))
+    # The paper's Facebook was never published; every table and figure says that Facebook100 stands in for it.
+    return table.assign(dataset=table["dataset"].replace("facebook", FACEBOOK100))
 
 
 def _method(name: str) -> str:
-    """A method of the paper in our name."""
+    """Our name of a method of the paper."""
     return name.replace("graphsage", "sage").replace("cl-random", "cl-uniform").replace("pl-em", "pl_em")

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from clgnn.experiments.published import CELL
+from clgnn.experiments.methods import CELL, base, competes
 
 LEVEL = 0.05
-"""The paper's: a gain is significant below it, and its interval covers the rest."""
+"""The paper's level: below it a difference is significant, and its interval covers the rest."""
 
 _COLUMNS = [
     *CELL, "n", "mean", "standard_error", "base", "pairs", "gain", "gain_se", "low", "high", "p", "p_holm",
@@ -22,21 +23,23 @@ _COLUMNS = [
 
 
 def cells(trials: pd.DataFrame) -> pd.DataFrame:
-    """A row for each dataset, number of training labels, percent of test labels and method.
+    """The numbers of a table: one row per dataset, training labels, percent of test labels and method.
 
-    Trials with the same number have the same split: a gain is the mean of the differences between a boosted
-    GNN and its plain self, trial by trial. Failed trials do not count.
+    Trials with the same number have the same split. A gain is the mean difference between a boosted GNN and
+    its plain self, trial by trial; it is negative for a loss. Failed trials do not count.
 
     Args:
-        trials: of :func:`clgnn.experiments.ledger.read`, of one set of settings a method.
+        trials: one row per trial, from :func:`clgnn.experiments.ledger.read`, with one set of settings for
+            each method.
 
     Returns:
-        ``n`` trials; ``mean`` and ``standard_error`` in percent, of :func:`metric`; ``base``, the plain
-        method that it is compared with, or None; over ``pairs`` trials the ``gain`` in points, its
-        ``gain_se``, its 95 % interval ``low`` to ``high`` and the ``p`` of a two-sided paired t-test;
-        ``p_holm``, the same with Holm's correction for all gains of ``trials``; ``significant``: p < 0.05 and
-        a gain, the paper's bold; ``best``: the highest mean of those with the same dataset and labels;
-        ``seconds``, the mean of the fits, and ``peak_memory``, the largest. What cannot be computed is NaN.
+        ``n`` is the number of trials. ``mean`` and ``standard_error`` are in percent, of :func:`metric`.
+        ``base`` is the plain method that this one is compared with, or None. ``pairs``, ``gain``,
+        ``gain_se``, ``low``, ``high`` and ``p`` come from :func:`paired`, in points. ``p_holm`` is ``p`` with
+        Holm's correction for all gains of ``trials``. ``significant`` says that p < 0.05, for a gain or a
+        loss. ``best`` marks the highest mean of those with the same dataset and labels that
+        :func:`~clgnn.experiments.methods.competes` admits. ``seconds`` is the mean of the fits and
+        ``peak_memory`` the largest. What cannot be computed is NaN.
 
     Raises:
         ValueError: if a trial is there twice, or its metric is not.
@@ -51,22 +54,8 @@ def cells(trials: pd.DataFrame) -> pd.DataFrame:
         0     gcn  3  50.0   NaN      NaN    NaN    NaN    NaN
         1  gcn+cl  3  52.0   2.0    0.577 -0.484  4.484  0.074
     """
-    done = _done(trials)
-    rows: list[dict[str, Any]] = []
-    percents: dict[tuple[Any, ...], pd.Series[float]] = {}
-    for key, group in done.groupby(CELL):
-        percent = group.set_index("trial")["percent"]
-        percents[tuple(key)] = percent
-        row: dict[str, Any] = {**dict(zip(CELL, key, strict=True)), "n": len(percent), "mean": percent.mean()}
-        row["standard_error"] = stats.sem(percent) if len(percent) > 1 else np.nan
-        row["seconds"] = group["seconds"].mean() if "seconds" in group else np.nan
-        row["peak_memory"] = group["peak_memory"].max() if "peak_memory" in group else np.nan
-        rows.append(row)
-    for row in rows:
-        row["base"] = base(row["method"])
-        plain = percents.get((row["dataset"], row["train_labels"], row["test_label_percent"], row["base"]))
-        boosted = percents[tuple(row[name] for name in CELL)]
-        row |= _gain(boosted, plain) if plain is not None else {"pairs": 0, "p": np.nan}
+    groups = {tuple(key): group.set_index("trial") for key, group in _done(trials).groupby(CELL)}
+    rows = [_row(key, groups) for key in groups]
     found = pd.DataFrame(rows, columns=_COLUMNS)
     found["base"] = pd.Series([row["base"] for row in rows], dtype=object)
     numbers = ["gain", "gain_se", "low", "high", "p", "p_holm"]
@@ -74,17 +63,73 @@ def cells(trials: pd.DataFrame) -> pd.DataFrame:
     tested = found["p"].notna()
     if tested.any():
         found.loc[tested, "p_holm"] = multipletests(found.loc[tested, "p"], alpha=LEVEL, method="holm")[1]
-    found["significant"] = (found["p"] < LEVEL) & (found["gain"] > 0)
-    found["best"] = found["mean"] == found.groupby(CELL[:3])["mean"].transform("max")
+    found["significant"] = found["p"] < LEVEL
+    candidates = found["mean"].where(found["method"].map(competes).astype(bool))
+    found["best"] = candidates == candidates.groupby([found[name] for name in CELL[:3]]).transform("max")
     return found
 
 
-def by_iteration(trials: pd.DataFrame) -> pd.DataFrame:
-    """The metric on the test nodes after each iteration, where trials have it: a row a cell and iteration.
+def _row(key: tuple[Any, ...], groups: dict[tuple[Any, ...], pd.DataFrame]) -> dict[str, Any]:
+    """The numbers of one cell, compared with its plain self where that is there."""
+    group = groups[key]
+    row: dict[str, Any] = {**dict(zip(CELL, key, strict=True)), "n": len(group), "base": base(key[-1])}
+    row |= {"mean": group["percent"].mean(), "standard_error": standard_error(group["percent"])}
+    row["seconds"] = group["seconds"].mean() if "seconds" in group else np.nan
+    row["peak_memory"] = group["peak_memory"].max() if "peak_memory" in group else np.nan
+    plain = groups.get((*key[:-1], row["base"]))
+    if plain is None:
+        return {**row, "pairs": 0}
+    same = group.index.intersection(plain.index)
+    return {**row, "pairs": len(same), **paired(group["percent"][same], plain["percent"][same])}
+
+
+def paired(values: ArrayLike, plain: ArrayLike) -> dict[str, float]:
+    """The mean difference of pairs, and how sure it is.
+
+    Args:
+        values, plain: as many numbers; those at the same place belong together.
 
     Returns:
-        The columns of a cell, ``iteration`` from 0; ``n`` trials; ``mean``, ``standard_deviation`` and
-        ``standard_error`` in percent, NaN for a single trial.
+        ``gain``, the mean of ``values - plain``; its standard error ``gain_se``; its 95 % interval by
+        Student's t from ``low`` to ``high``; and the ``p`` of a two-sided paired t-test. What too few pairs
+        cannot tell is NaN, and so is the ``p`` of pairs that do not differ at all.
+
+    Example:
+        >>> {name: round(value, 3) for name, value in paired([51, 54, 51], [50, 52, 48]).items()}
+        {'gain': 2.0, 'gain_se': 0.577, 'low': -0.484, 'high': 4.484, 'p': 0.074}
+    """
+    first, second = np.asarray(values, dtype=float), np.asarray(plain, dtype=float)
+    gains = first - second
+    gain = float(gains.mean()) if len(gains) else np.nan
+    error, p = standard_error(gains), np.nan
+    reach = float(stats.t.ppf(1 - LEVEL / 2, len(gains) - 1)) * error if len(gains) > 1 else np.nan
+    if len(gains) > 1 and not np.allclose(gains, 0, atol=1e-9):  # less than that is rounding
+        with warnings.catch_warnings():
+            # differences that are all alike: t is infinite, or nearly so, and p is 0
+            warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
+            p = float(stats.ttest_rel(first, second).pvalue)
+    return {"gain": gain, "gain_se": error, "low": gain - reach, "high": gain + reach, "p": p}
+
+
+def standard_error(values: ArrayLike) -> float:
+    """The standard error of the mean; NaN for fewer than two values.
+
+    Example:
+        >>> standard_error([1.0, 3.0]), standard_error([1.0])
+        (1.0, nan)
+    """
+    numbers = np.asarray(values, dtype=float)
+    return float(stats.sem(numbers)) if len(numbers) > 1 else np.nan
+
+
+def by_iteration(trials: pd.DataFrame) -> pd.DataFrame:
+    """The metric on the test nodes after each iteration: one row per cell and iteration.
+
+    Trials without iterations do not count.
+
+    Returns:
+        The columns of a cell; ``iteration``, from 0; ``n``, the number of trials; ``mean``,
+        ``standard_deviation`` and ``standard_error`` in percent, the last two NaN for a single trial.
 
     Example:
         >>> cell = {"dataset": "cora", "train_labels": 85, "test_label_percent": 50, "method": "gcn+cl"}
@@ -109,24 +154,13 @@ def by_iteration(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def metric(dataset: str) -> str:
-    """What is reported on a dataset: as in the paper, balanced accuracy where classes are very uneven.
+    """The metric that is reported on a dataset: as in the paper, balanced accuracy where classes are uneven.
 
     Example:
         >>> metric("friendster"), metric("cora")
         ('balanced_accuracy', 'accuracy')
     """
     return "balanced_accuracy" if dataset == "friendster" else "accuracy"
-
-
-def base(method: str) -> str | None:
-    """The plain method that another one is compared with.
-
-    Example:
-        >>> base("gcn+cl-uniform"), base("gcn"), base("ica")
-        ('gcn', None, None)
-    """
-    plain, plus, _ = method.partition("+")
-    return plain if plus else None
 
 
 def _done(trials: pd.DataFrame) -> pd.DataFrame:
@@ -137,33 +171,15 @@ def _done(trials: pd.DataFrame) -> pd.DataFrame:
         first = twice.iloc[0]
         which = ", ".join(f"{name} {first[name]}" for name in [*CELL, "trial"])
         raise ValueError(
-            f"{len(twice)} trials are there twice, first: {which}; expected one set of settings a method; "
-            "leave out the rows with other `settings`"
+            f"{len(twice)} trials are there twice, first: {which}; expected one set of settings for each "
+            "method: leave out the rows with other `settings`"
         )
     percent = pd.Series(np.nan, done.index, dtype=float)
     for dataset in done["dataset"].unique():
         name, here = metric(dataset), done["dataset"] == dataset
         if name not in done or done.loc[here, name].isna().any():
             raise ValueError(
-                f"trials on {dataset} are without {name}; expected it in every trial that is done"
+                f"some trials on {dataset} have no {name}; expected it in all that are done: run them again"
             )
         percent[here] = 100 * done.loc[here, name].astype(float)
     return done.assign(percent=percent)
-
-
-def _gain(boosted: pd.Series[float], plain: pd.Series[float]) -> dict[str, Any]:
-    """The mean paired gain, and what is known of it."""
-    both = pd.concat([boosted, plain], axis=1, join="inner", keys=["boosted", "plain"])
-    gains = both["boosted"] - both["plain"]
-    row: dict[str, Any] = {"pairs": len(gains), "gain": gains.mean(), "p": np.nan}
-    if len(gains) < 2:
-        return row
-    row["gain_se"] = float(stats.sem(gains))
-    reach = float(stats.t.ppf(1 - LEVEL / 2, len(gains) - 1)) * row["gain_se"]
-    row |= {"low": row["gain"] - reach, "high": row["gain"] + reach}
-    if not np.allclose(gains, 0, atol=1e-9):  # percent: less than that is rounding
-        with warnings.catch_warnings():
-            # differences that are all alike: t is infinite, or nearly so, and p is 0
-            warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
-            row["p"] = float(stats.ttest_rel(both["boosted"], both["plain"]).pvalue)
-    return row

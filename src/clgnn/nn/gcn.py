@@ -8,9 +8,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from clgnn.nn.dropout import dropout
+from clgnn.engine.dropout import dropout
+from clgnn.engine.propagation import propagation
 from clgnn.nn.labelled import linears, or_no_labels, propagated_linear
-from clgnn.nn.propagation import propagation
 
 
 class GCN(nn.Module):

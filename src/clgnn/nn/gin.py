@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from clgnn.nn.dropout import dropout
+from clgnn.engine.dropout import dropout
+from clgnn.engine.propagation import propagation
 from clgnn.nn.labelled import linears, or_no_labels, propagated_linear, split_linear
-from clgnn.nn.propagation import propagation
 
 
 class GIN(nn.Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from clgnn.nn.propagation import SparseMatrix, project
+from clgnn.engine.propagation import SparseMatrix, project
 
 
 def linears(layers: nn.ModuleList) -> list[nn.Linear]:
@@ -48,3 +48,10 @@ def propagated_linear(a: SparseMatrix, x: Tensor, labels: Tensor, weight: Tensor
     """
     shared, wy = split_linear(x, labels, weight)
     return (a @ shared).unsqueeze(1) + (a @ labels) @ wy.t()
+
+
+def uniform(layer: nn.Linear) -> None:
+    """The initial weights of Luan et al.: U(±1/√out)."""
+    bound = layer.out_features**-0.5
+    nn.init.uniform_(layer.weight, -bound, bound)
+    nn.init.uniform_(layer.bias, -bound, bound)

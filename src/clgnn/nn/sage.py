@@ -7,9 +7,9 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from clgnn.nn.dropout import dropout
+from clgnn.engine.dropout import dropout
+from clgnn.engine.propagation import SparseMatrix, propagation, sample_neighbors
 from clgnn.nn.labelled import linears, or_no_labels, propagated_linear, split_linear
-from clgnn.nn.propagation import SparseMatrix, propagation, sample_neighbors
 
 
 class SAGE(nn.Module):

@@ -8,22 +8,27 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy import stats
 from torch import Tensor
 
-from clgnn.graph import Graphs, Mask, as_list, as_mask, known
-from clgnn.metrics import LOWER_IS_BETTER, as_array, reliability
+from clgnn.data.graph import Graphs, Mask, as_list, as_mask, known
+from clgnn.data.splits import Split
+from clgnn.estimators.metrics import LOWER_IS_BETTER, as_array, reliability
+from clgnn.estimators.node import NodeEstimator
+from clgnn.experiments.comparison import SHARES
+from clgnn.experiments.methods import competes
+from clgnn.experiments.statistics import LEVEL, paired, standard_error
+from clgnn.report import notes
+from clgnn.report.calibration import pooled
 from clgnn.report.evaluation import made_now, plain_setting
 from clgnn.report.graph_view import view_split
-from clgnn.report.names import TRAINS_ON_TEST_GRAPH
-from clgnn.report.trials import describe, pooled
-from clgnn.splits import Split
+from clgnn.report.trials import describe
 
-_SHARES = frozenset({"accuracy", "balanced_accuracy", "macro_f1"})  # shown in percent
+Rows = Sequence[Mapping[str, Any]]
+Values = Mapping[str, NDArray[np.float64]]
 
 
 class Comparison:
-    """What a report needs of every model, kept while they come and go.
+    """What a report needs of every model, kept while models come and go.
 
     Args:
         data: the graph, or the graphs.
@@ -32,13 +37,13 @@ class Comparison:
     def __init__(self, data: Graphs) -> None:
         self.data = data
         self.settings: dict[str, dict[str, Any]] = {}
-        self.bins: dict[str, list[dict[str, list[Any]]]] = {}
+        self.bins: dict[str, list[dict[str, list[float]]]] = {}
         self.first: tuple[Split[Any], dict[str, Tensor]] | None = None  # a split, and what was predicted
 
-    def add(self, name: str, model: Any, split: Split[Any], observed_mask: Mask | None) -> None:
+    def add(self, name: str, model: NodeEstimator, split: Split[Any], observed_mask: Mask | None) -> None:
         """Keeps the settings and the predictions of a fitted model."""
         found = model.predict_proba(self.data, observed_mask)
-        probabilities = torch.cat(found) if isinstance(found, list) else found
+        probabilities = found if isinstance(found, Tensor) else torch.cat(found)
         y = torch.cat([graph.y for graph in as_list(self.data)])
         test = as_mask(split.test_mask, self.data, "test_mask") & known(y)
         truth = torch.searchsorted(model.classes_, y[test].contiguous())
@@ -50,7 +55,7 @@ class Comparison:
             self.first[1][name] = model.classes_[probabilities.argmax(dim=1)]
 
     def content(
-        self, dataset: str, metric: str, rows: Sequence[Mapping[str, Any]], gnn: str, test_label_percent: int
+        self, dataset: str, metric: str, rows: Rows, gnn: str, test_label_percent: int
     ) -> dict[str, Any]:
         """The content of the page; arguments as for :func:`from_comparison`."""
         if self.first is None:
@@ -69,147 +74,138 @@ class Comparison:
 def from_comparison(
     dataset: str,
     metric: str,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Rows,
     settings: Mapping[str, Mapping[str, Any]],
     *,
     gnn: str = "gcn",
     train_labels: int = 0,
     test_label_percent: int = 0,
-    bins: Mapping[str, Sequence[dict[str, list[Any]]]] | None = None,
+    bins: Mapping[str, Sequence[dict[str, list[float]]]] | None = None,
     graph: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The content of a page on a plain GNN and its boosted self, split by split.
 
     Args:
         dataset, metric: their names.
-        rows: one a split: ``split``, ``plain``, ``boosted``, a column a rival, and the
-            ``<name>_seconds`` of each.
-        settings: of each of them, by name.
+        rows: one row per split, from :func:`clgnn.experiments.comparison.compare`.
+        settings: the settings of each contender, by name.
         gnn: the name of the GNN.
-        train_labels, test_label_percent: of the splits.
-        bins: the :func:`~clgnn.metrics.reliability` of each split, by name.
-        graph: of the first split, from :func:`clgnn.report.graph_view.view`.
+        train_labels, test_label_percent: the sizes of the splits.
+        bins: the :func:`~clgnn.estimators.metrics.reliability` of each split, by name.
+        graph: the graph of the first split, from :func:`clgnn.report.graph_view.view_split`.
     """
-    share = metric in _SHARES
-    scale = 100.0 if share else 1.0
-    sign = -1 if metric in LOWER_IS_BETTER else 1
-    names = list(settings)
-    values = {name: scale * np.array([row[name] for row in rows], dtype=float) for name in names}
-    best = max(names, key=lambda name: sign * values[name].mean())
-    cells = []
-    for name in names:
-        gains = values[name] - values["plain"] if name == "boosted" else None
-        kept = {setting: value for setting, value in settings[name].items() if setting != "seed"}
-        cells.append({
-            "dataset": dataset, "labels": train_labels, "percent": test_label_percent, "method": name,
-            "base": None if gains is None else "plain", "n": len(rows), "failed": 0,
-            "mean": values[name].mean(), "se": _error(values[name]),
-            **(_gain(gains, sign) if gains is not None else {}),
-            "best": name == best,
-            "seconds": np.mean([row[f"{name}_seconds"] for row in rows]),
-            "settings": {setting: plain_setting(value) for setting, value in kept.items()},
-            "trials": [
-                {
-                    "trial": row["split"], "value": values[name][i],
-                    "gain": None if gains is None else gains[i], "settings": {},
-                    "seconds": row[f"{name}_seconds"],
-                }
-                for i, row in enumerate(rows)
-            ],
-            "reliability": pooled(list((bins or {}).get(name, ()))),
-        })  # fmt: skip
-    called = {"plain": f"{gnn}, plain", "boosted": f"{gnn}, boosted"}
-    methods = {name: {**describe(name), "name": called.get(name, describe(name)["name"])} for name in names}
-    for name, kind in (("plain", "plain"), ("boosted", "cl")):
-        methods[name] |= {"family": gnn, "family_name": gnn, "kind": kind}
-    for name in names:
-        methods[name]["group"] = ""
-    notes = [
-        "The interval of the gain is 95 %, by Student's t over the splits; p is of a two-sided paired t-test."
+    scale = 100.0 if metric in SHARES else 1.0
+    values = {name: scale * np.array([row[name] for row in rows], dtype=float) for name in settings}
+    best = _best(values, metric in LOWER_IS_BETTER)
+    column = {"dataset": dataset, "labels": train_labels, "percent": test_label_percent}
+    cells = [
+        {
+            **column,
+            **_cell(name, rows, values, given),
+            "best": name in best,
+            "reliability": pooled((bins or {}).get(name, ())),
+        }
+        for name, given in settings.items()
     ]
-    if sign < 0:
-        notes.append(
-            f"{metric.replace('_', ' ').capitalize()} is the better the lower it is: a good gain is negative."
-        )
-    if set(TRAINS_ON_TEST_GRAPH) & set(names) and test_label_percent:
-        notes.append(
-            "† These train on the labels of the test graph, which the others only see when they predict."
-        )
-    seconds = sum(row[f"{name}_seconds"] for row in rows for name in names)
+    methods = _methods(gnn, list(settings))
+    seconds = sum(row[f"{name}_seconds"] for row in rows for name in settings)
     return {
         "kind": "comparison",
         "title": f"{dataset}: {gnn} plain and boosted",
         "lead": f"The same GNN without and with collective learning on {len(rows)} random "
         f"split{'s' if len(rows) > 1 else ''}, by the same loop and with as many gradient steps at most.",
         "facts": [["Splits", str(len(rows))], *made_now(), ["Time", f"{seconds:,.0f} seconds of fits"]],
-        "notes": notes,
+        "notes": _notes(metric, list(settings)),
+        "best": notes.best(settings),
         "datasets": {
             dataset: {
                 "name": dataset,
                 "metric": metric.replace("_", " "),
-                "unit": "%" if share else "",
+                "unit": "%" if metric in SHARES else "",
+                "lower": metric in LOWER_IS_BETTER,
                 "mark": "",
             }
         },
         "methods": methods,
         "cells": cells,
-        "tables": [_by_split(rows, names, methods, values, metric, share)],
+        "tables": [_by_split(rows, values, methods, metric)],
         "graph": graph,
     }
 
 
-def _gain(gains: NDArray[np.float64], sign: int) -> dict[str, Any]:
-    error = _error(gains)
-    if error is None:
-        return {"gain": gains.mean()}
-    reach = float(stats.t.ppf(0.975, len(gains) - 1)) * error
-    p = float(2 * stats.t.sf(abs(gains.mean()) / error, len(gains) - 1)) if error > 0 else None
+def _best(values: Values, lower: bool) -> set[str]:
+    """The contenders with the best mean, of those that compete."""
+    means = {name: (-1 if lower else 1) * found.mean() for name, found in values.items() if competes(name)}
+    return {name for name, mean in means.items() if mean == max(means.values())}
+
+
+def _cell(name: str, rows: Rows, values: Values, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of a contender; the boosted GNN is compared with the plain one."""
+    boosted = name == "boosted"
+    gains = values[name] - values["plain"]
+    found = paired(values[name], values["plain"]) if boosted else {}
     return {
-        "gain": gains.mean(),
-        "gain_se": error,
-        "low": gains.mean() - reach,
-        "high": gains.mean() + reach,
-        "p": p,
-        "significant": p is not None and p < 0.05 and sign * gains.mean() > 0,
+        "method": name,
+        "base": "plain" if boosted else None,
+        "n": len(rows),
+        "failed": 0,
+        "mean": values[name].mean(),
+        "se": standard_error(values[name]),
+        **found,
+        "significant": found.get("p", 1.0) < LEVEL,
+        "seconds": np.mean([row[f"{name}_seconds"] for row in rows]),
+        "settings": {key: plain_setting(value) for key, value in settings.items() if key != "seed"},
+        "trials": [
+            {
+                "trial": row["split"],
+                "value": value,
+                "gain": gain if boosted else None,
+                "settings": {},
+                "seconds": row[f"{name}_seconds"],
+            }
+            for row, value, gain in zip(rows, values[name], gains, strict=True)
+        ],
     }
 
 
-def _by_split(
-    rows: Sequence[Mapping[str, Any]],
-    names: Sequence[str],
-    methods: Mapping[str, Any],
-    values: Mapping[str, NDArray[np.float64]],
-    metric: str,
-    share: bool,
-) -> dict[str, Any]:
-    digits = 2 if share else 4
-    gains = values["boosted"] - values["plain"]
-    others = [name for name in names if name not in ("plain", "boosted")]
+def _methods(gnn: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """How the page calls the contenders."""
+    methods = {name: {**describe(name), "group": ""} for name in names}
+    for name, kind in (("plain", "plain"), ("boosted", "cl")):
+        methods[name] |= {"name": f"{gnn}, {name}", "family": gnn, "family_name": gnn, "kind": kind}
+    return methods
 
-    def line(first: str, numbers: Sequence[float], gain: float, seconds: Sequence[float]) -> list[str]:
-        plain, boosted, *rest = (f"{number:.{digits}f}" for number in numbers)
-        return [first, plain, boosted, f"{gain:+.{digits}f}", *rest, *(f"{second:.1f}" for second in seconds)]
 
-    body = [
-        line(
-            str(row["split"]),
-            [values[name][i] for name in names],
-            gains[i],
-            [row["plain_seconds"], row["boosted_seconds"]],
-        )
-        for i, row in enumerate(rows)
+def _notes(metric: str, names: Sequence[str]) -> list[str]:
+    said = [
+        "The interval of the gain is 95 %, by Student's t over the splits; p is of a two-sided paired t-test."
     ]
-    seconds = [float(np.mean([row[f"{name}_seconds"] for row in rows])) for name in ("plain", "boosted")]
-    body.append(line("mean", [values[name].mean() for name in names], gains.mean(), seconds))
-    headings = ["split", "plain", "boosted", "gain", *(methods[name]["name"] for name in others)]
+    if metric in LOWER_IS_BETTER:
+        said.append(
+            f"{metric.replace('_', ' ').capitalize()} is the better the lower it is: a good gain is negative."
+        )
+    return [*said, *notes.daggers(names)]
+
+
+def _by_split(rows: Rows, values: Values, methods: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    """A table with one row per split, and a last one with the means."""
+    digits = 2 if metric in SHARES else 4
+    gains = values["boosted"] - values["plain"]
+    seconds = np.array([[row["plain_seconds"], row["boosted_seconds"]] for row in rows], dtype=float)
+    scores = np.stack([values[name] for name in methods], axis=1)
+
+    def line(first: str, numbers: Sequence[float], gain: float, times: Sequence[float]) -> list[str]:
+        plain, boosted, *rest = (f"{number:.{digits}f}" for number in numbers)
+        return [first, plain, boosted, f"{gain:+.{digits}f}", *rest, *(f"{second:.1f}" for second in times)]
+
+    body = [line(str(row["split"]), scores[i], gains[i], seconds[i]) for i, row in enumerate(rows)]
+    body.append(line("mean", scores.mean(axis=0), gains.mean(), seconds.mean(axis=0)))
+    others = [found["name"] for name, found in methods.items() if name not in ("plain", "boosted")]
     return {
         "title": "By split",
-        "caption": f"Test {metric.replace('_', ' ')}{' in %' if share else ''}; seconds of fit and test",
-        "columns": [*headings, "seconds plain", "seconds boosted"],
+        "caption": f"Test {metric.replace('_', ' ')}{' in %' if metric in SHARES else ''}; "
+        "seconds of fit and test",
+        "columns": ["split", "plain", "boosted", "gain", *others, "seconds plain", "seconds boosted"],
         "rows": body,
         "last": True,
     }
-
-
-def _error(values: NDArray[np.float64]) -> float | None:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None

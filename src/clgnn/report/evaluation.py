@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from clgnn.metrics import LOWER_IS_BETTER, as_array, reliability
-from clgnn.report.trials import describe, pooled
+from clgnn import __version__
+from clgnn.estimators.metrics import LOWER_IS_BETTER, as_array, reliability
+from clgnn.report.calibration import pooled
+from clgnn.report.trials import describe
 
 _MAX_POINTS = 1000
 
@@ -33,13 +34,13 @@ def from_evaluation(
     """The content of a page on one model, judged where the labels are known.
 
     Args:
-        values: the metrics.
+        values: the metrics, by name.
         y: the judged labels, ``[N]``: classes 0..C-1, or reals for regression.
         predicted: the probabilities ``[N, C]``; means and standard deviations ``[N, 2]`` for regression.
-        settings: of the model.
+        settings: the settings of the model, and its ``kind``.
         classes: the class names, in order; None for regression.
         labels_seen: how many labels the model saw.
-        name: of the model.
+        name: the name of the model.
         graph: from :func:`clgnn.report.graph_view.view`.
     """
     content: dict[str, Any] = {
@@ -51,49 +52,49 @@ def from_evaluation(
         "settings": {
             setting: plain_setting(value) for setting, value in settings.items() if setting != "kind"
         },
-        "tables": [
-            {
-                "title": "Metrics",
-                "caption": "On all judged nodes; lower is better where it says so",
-                "columns": ["metric", "value"],
-                "rows": [
-                    [
-                        metric.replace("_", " ")
-                        + (" (lower is better)" if metric in LOWER_IS_BETTER else ""),
-                        _number(value),
-                    ]
-                    for metric, value in values.items()
-                ],
-            }
-        ],
+        "tables": [_metrics(values)],
         "graph": graph,
     }
-    if classes is None:
-        chosen = np.linspace(0, len(y) - 1, min(len(y), _MAX_POINTS)).astype(int)
-        points = zip(as_array(y)[chosen], *as_array(predicted)[chosen].T, strict=True)
-        content["scatter"] = [[true, mean, std] for true, mean, std in points]
-        return content
+    if classes is not None:
+        return content | _of_classes(y, predicted, classes, name, content["tables"])
+    chosen = np.linspace(0, len(y) - 1, min(len(y), _MAX_POINTS)).astype(int)
+    points = zip(as_array(y)[chosen], *as_array(predicted)[chosen].T, strict=True)
+    return content | {"scatter": [[true, mean, std] for true, mean, std in points]}
+
+
+def _metrics(values: Mapping[str, float]) -> dict[str, Any]:
+    """The table of the metrics."""
+    hint = dict.fromkeys(LOWER_IS_BETTER, " (lower is better)")
+    return {
+        "title": "Metrics",
+        "caption": "On all judged nodes; lower is better where it says so",
+        "columns": ["metric", "value"],
+        "rows": [
+            [f"{metric.replace('_', ' ')}{hint.get(metric, '')}", "–" if np.isnan(value) else f"{value:.4f}"]
+            for metric, value in values.items()
+        ],
+    }
+
+
+def _of_classes(
+    y: Tensor, predicted: Tensor, classes: Sequence[str], name: str, tables: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """What a page shows of a classifier alone."""
     counts = np.zeros((len(classes), len(classes)), dtype=int)
     np.add.at(counts, (y.cpu().numpy(), predicted.argmax(dim=1).cpu().numpy()), 1)
-    content["confusion"] = {"classes": list(classes), "counts": counts.tolist()}
-    content["tables"].append(_by_class(counts, classes))
-    content["datasets"] = {"": {"name": name, "metric": "accuracy", "unit": "%", "mark": ""}}
-    content["methods"] = {
-        "model": {**describe(name), "name": name, "family": "model", "family_name": name, "kind": "cl"}
+    called = {"name": name, "family": "model", "family_name": name, "kind": "cl"}
+    cell = {"dataset": "", "labels": 0, "percent": 0, "method": "model"}
+    return {
+        "confusion": {"classes": list(classes), "counts": counts.tolist()},
+        "tables": [*tables, _by_class(counts, classes)],
+        "datasets": {"": {"name": name, "metric": "accuracy", "unit": "%", "lower": False, "mark": ""}},
+        "methods": {"model": {**describe(name), **called}},
+        "cells": [cell | {"reliability": pooled([reliability(as_array(y), as_array(predicted))])}],
     }
-    content["cells"] = [
-        {
-            "dataset": "",
-            "labels": 0,
-            "percent": 0,
-            "method": "model",
-            "reliability": pooled([reliability(as_array(y), as_array(predicted))]),
-        }
-    ]
-    return content
 
 
 def _by_class(counts: NDArray[np.int64], classes: Sequence[str]) -> dict[str, Any]:
+    """The table of precision, recall and F1 of each class."""
     right, true, said = np.diag(counts), counts.sum(axis=1), counts.sum(axis=0)
 
     def ratio(part: Any, whole: Any) -> str:
@@ -118,22 +119,15 @@ def _by_class(counts: NDArray[np.int64], classes: Sequence[str]) -> dict[str, An
 
 
 def made_now() -> list[list[str]]:
-    """When and with what a page was made."""
+    """The facts of a page on when it was made, and with what."""
     return [
         ["Made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")],
-        [
-            "Versions",
-            f"clgnn {version('clgnn')}, torch {torch.__version__}, Python {platform.python_version()}",
-        ],
+        ["Versions", f"clgnn {__version__}, torch {torch.__version__}, Python {platform.python_version()}"],
     ]
 
 
-def _number(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.4f}"
-
-
 def plain_setting(value: Any) -> Any:
-    """A setting as JSON can say it; code by its name."""
+    """A setting as JSON can say it: numbers and texts as they are, code by its name."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return getattr(value, "__qualname__", None) or type(value).__qualname__

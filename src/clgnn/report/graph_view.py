@@ -7,14 +7,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
+import torch
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 from torch_geometric.data import Data
 
-from clgnn.graph import Graphs, as_list
-from clgnn.splits import Split
+from clgnn.data import datasets, splits
+from clgnn.data.graph import Graphs, as_list
+from clgnn.experiments.methods import CELL
+from clgnn.report.names import method as method_name
 
 MAX_NODES = 400
 _MAX_EDGES = 2500
@@ -40,11 +44,11 @@ def view(
         data: one graph, with ``y``.
         predictions: classes ``[N]`` by the name of what predicted them, such as ``plain`` and ``boosted``.
         roles: bool masks ``[N]`` by name: ``train``, ``observed``, ``val``, ``test``. Others are ``other``.
-        classes: their names, in order; by default ``class 0``, ..
-        names: of the nodes; by default their numbers.
-        caption: what is shown.
+        classes: the names of the classes, in order; by default ``class 0`` and so on.
+        names: the names of the nodes; by default their numbers.
+        caption: says what is shown.
         max_nodes: how many nodes at most.
-        seed: of the layout.
+        seed: the seed of the layout.
 
     Example:
         >>> import torch
@@ -54,23 +58,15 @@ def view(
         >>> [node["name"] for node in shown["nodes"]], shown["edges"], shown["nodes"][1]["role"]
         (['0', '1', '2'], [[0, 1], [1, 2]], 'test')
     """
-    import networkx
-
     y = data.y.cpu().numpy()
     adjacency = _adjacency(data.edge_index, len(y))
-    test = roles.get("test")
-    nodes = _around(adjacency, None if test is None else test.cpu().numpy(), max_nodes)
+    nodes = _around(adjacency, roles.get("test"), max_nodes)
     ends = sp.triu(adjacency[nodes][:, nodes], k=1).tocoo()
     edges = [[int(i), int(j)] for i, j in zip(ends.row, ends.col, strict=True)]
-    drawn = networkx.Graph()
-    drawn.add_nodes_from(range(len(nodes)))
-    drawn.add_edges_from(edges)
-    layout = networkx.spring_layout(drawn, seed=seed, iterations=150, k=1.6 / np.sqrt(max(len(nodes), 1)))
-    places = _fitted(np.array([layout[i] for i in range(len(nodes))]))
     role = np.full(len(y), "other", dtype=object)
     for name, mask in roles.items():
         role[mask.cpu().numpy()] = name
-    arrays = {name: classes_.cpu().numpy() for name, classes_ in predictions.items()}
+    arrays = {name: values.cpu().numpy() for name, values in predictions.items()}
     count = 1 + max([int(y.max()), *(int(values.max()) for values in arrays.values())])
     return {
         "caption": caption,
@@ -79,13 +75,12 @@ def view(
         "nodes": [
             {
                 "name": str(node) if names is None else str(names[node]),
-                "x": round(float(x), 4),
-                "y": round(float(height), 4),
+                **place,
                 "role": role[node],
                 "true": int(y[node]),
                 **{name: int(values[node]) for name, values in arrays.items()},
             }
-            for node, (x, height) in zip(nodes.tolist(), places, strict=True)
+            for node, place in zip(nodes.tolist(), _layout(len(nodes), edges, seed), strict=True)
         ],
         "edges": edges,
         "total": len(y),
@@ -93,7 +88,7 @@ def view(
 
 
 def view_split(
-    data: Graphs, predictions: Mapping[str, Tensor], split: Split[Any], caption: str = ""
+    data: Graphs, predictions: Mapping[str, Tensor], split: splits.Split[Any], caption: str = ""
 ) -> dict[str, Any] | None:
     """The :func:`view` of a split; of many graphs, the first that is tested.
 
@@ -101,10 +96,10 @@ def view_split(
         data: a graph or a list of graphs.
         predictions: classes of all nodes, ``[N]``, by the name of what predicted them.
         split: which nodes play which part.
-        caption: what is shown.
+        caption: says what is shown.
 
     Returns:
-        None if the predictions are not of as many nodes.
+        None if there are not as many predictions as nodes.
     """
     sizes = [len(graph.y) for graph in as_list(data)]
     if any(len(values) != sum(sizes) for values in predictions.values()):
@@ -123,6 +118,38 @@ def view_split(
     return view(data[first], parts, roles, caption=f"{caption} Graph {first}, the first test graph.")
 
 
+def view_trials(trials: pd.DataFrame) -> dict[str, Any] | None:
+    """The :func:`view` of a trial that kept its predictions, plain and boosted: GCN on Cora, if it is there.
+
+    Args:
+        trials: one row per trial, from :func:`clgnn.experiments.ledger.read`.
+
+    Returns:
+        None if no trial kept both, or the files of its dataset are not here.
+    """
+    kept = trials.loc[[isinstance(found, bytes) for found in trials["predictions"]]]  # a failed one has none
+    found = []
+    for key, group in kept.groupby([*CELL[:3], "trial"]):
+        made = dict(zip(group["method"], group["predictions"], strict=True))
+        found += [(*key, gnn, made) for gnn in made if f"{gnn}+cl" in made and _can_draw(str(key[0]))]
+    if not found:
+        return None
+    name, labels, percent, trial, gnn, made = min(
+        found, key=lambda row: (row[0] != "cora", row[4] != "gcn", *row[1:3], row[0], *row[3:5])
+    )
+    data = datasets.load(name)
+    split = splits.paper(name, int(labels), int(percent), int(trial), data=data)
+    predictions = {
+        kind: torch.from_numpy(np.frombuffer(made[method], np.uint8).astype(np.int64))
+        for kind, method in (("plain", gnn), ("boosted", f"{gnn}+cl"))
+    }
+    caption = (
+        f"{method_name(gnn)} plain and boosted on {name}, {labels:,} labels, trial {trial}. "
+        "Ringed nodes are predicted wrong."
+    )
+    return view_split(data, predictions, split, caption)
+
+
 def _adjacency(edge_index: Tensor, size: int) -> sp.csr_array:
     row, col = edge_index.cpu().numpy()
     one_way = sp.coo_array((np.ones(len(row), np.int8), (row, col)), shape=(size, size))
@@ -132,12 +159,12 @@ def _adjacency(edge_index: Tensor, size: int) -> sp.csr_array:
     return both
 
 
-def _around(adjacency: sp.csr_array, test: NDArray[np.bool_] | None, max_nodes: int) -> NDArray[np.int64]:
-    """Breadth first from the first test node of the largest component; sorted."""
+def _around(adjacency: sp.csr_array, test: Tensor | None, max_nodes: int) -> NDArray[np.int64]:
+    """The nodes that are reached first, breadth first, from the first test node of the largest component."""
     _, component = connected_components(adjacency, directed=False)
     inside = component == np.bincount(component).argmax()
-    starts = np.flatnonzero(inside & test) if test is not None else np.flatnonzero(inside)
-    start = int(starts[0]) if len(starts) else int(np.flatnonzero(inside)[0])
+    tested = inside if test is None else inside & test.cpu().numpy()
+    start = int(np.flatnonzero(tested if tested.any() else inside)[0])
     found, waiting, edges = {start}, deque([start]), 0
     while waiting:
         node = waiting.popleft()
@@ -153,8 +180,19 @@ def _around(adjacency: sp.csr_array, test: NDArray[np.bool_] | None, max_nodes: 
     return np.array(sorted(found))
 
 
-def _fitted(places: NDArray[np.float64]) -> NDArray[np.float64]:
-    """In the unit square."""
+def _layout(size: int, edges: list[list[int]], seed: int) -> list[dict[str, float]]:
+    """A place in the unit square for each node, such that neighbours are near each other."""
+    import networkx
+
+    drawn = networkx.Graph()
+    drawn.add_nodes_from(range(size))
+    drawn.add_edges_from(edges)
+    layout = networkx.spring_layout(drawn, seed=seed, iterations=150, k=1.6 / np.sqrt(max(size, 1)))
+    places = np.array([layout[i] for i in range(size)])
     low, high = places.min(axis=0), places.max(axis=0)
-    fitted: NDArray[np.float64] = (places - low) / np.where(high > low, high - low, 1)
-    return fitted
+    fitted = (places - low) / np.where(high > low, high - low, 1)
+    return [{"x": round(float(x), 4), "y": round(float(y), 4)} for x, y in fitted]
+
+
+def _can_draw(dataset: str) -> bool:
+    return dataset in splits.COLUMNS and datasets.is_here(dataset)

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from clgnn.data.datasets import FACEBOOK100
+from clgnn.data.splits import COLUMNS
+from clgnn.experiments.methods import TRAINS_ON_TEST_GRAPH
+
 DATASETS = {
     "cora": "Cora",
     "pubmed": "Pubmed",
     "friendster": "Friendster",
-    "facebook100/johns_hopkins55": "Facebook100",
+    FACEBOOK100: "Facebook100",
     "protein": "Protein",
 }
-GNNS = ("gcn", "sage", "tk")
-MAIN = (
-    ("cora", 85),
-    ("pubmed", 300),
-    ("friendster", 641),
-    ("facebook100/johns_hopkins55", 80),
-    ("protein", 7607),
-)
+MAIN = tuple((name, COLUMNS[name][0]) for name in DATASETS)
 """The datasets and training labels of the paper's main table."""
 
-CURVES = (("cora", (85, 105, 140)), ("pubmed", (300, 375, 600)))
-"""And those of its learning curves."""
-
-TRAINS_ON_TEST_GRAPH = ("gnn_all_labels", "cl_all_labels")
-"""Methods that no other is comparable with: observed test labels are their targets."""
+CURVES = tuple((name, COLUMNS[name]) for name in ("cora", "pubmed"))
+"""The datasets and training labels of its learning curves."""
 
 STAND_IN = (
     "Facebook100: its Johns Hopkins network stands in for the paper's Facebook, a graph that was never "
@@ -67,13 +61,13 @@ def method(name: str) -> str:
 
 
 def method_order(name: str) -> tuple[int, str, str]:
-    """The paper's methods first, in its order; those that nobody knows last, by name."""
+    """A key that sorts the paper's methods first, in its order, and unknown ones last, by name."""
     plain, _, variant = name.partition("+")
     known = list(_METHODS)
     return known.index(plain) if plain in known else len(known), plain, variant
 
 
 def dataset_order(name: str) -> tuple[int, str]:
-    """The paper's datasets first, in its order."""
+    """A key that sorts the paper's datasets first, in its order."""
     known = list(DATASETS)
     return known.index(name) if name in known else len(known), name

@@ -42,6 +42,7 @@
   const unitOf = (dataset) => datasets[dataset]?.unit ?? "%";
   const points = (dataset) => (unitOf(dataset) === "%" ? "points" : metricOf(dataset));
   const axisOf = (dataset) => `Test ${metricOf(dataset)}${unitOf(dataset) ? `, ${unitOf(dataset)}` : ""}`;
+  const worse = (cell) => (datasets[cell.dataset]?.lower ? cell.gain > 0 : cell.gain < 0);
   const digitsOf = (dataset) => (unitOf(dataset) === "%" ? 2 : 4);
   const scenarioOf = (percent) => (percent === 0 ? "unlabelled test graph" : `partially labelled test graph${kind === "trials" ? ` (the paper's ${percent} %)` : ""}`);
   const shortScenario = (percent) => (percent === 0 ? "unlabelled" : "partially labelled");
@@ -135,7 +136,7 @@
     if (there(cell.gain)) {
       rows.push([`gain over ${nameOf(cell.base)}`, `${signed(cell.gain, digits)} ${points(cell.dataset)}`],
         ["95 % interval", there(cell.low) ? `${signed(cell.low, digits)} to ${signed(cell.high, digits)}` : "–"],
-        ["p", small(cell.p)]);
+        ["p", small(cell.p) + (!cell.significant ? "" : worse(cell) ? ", a significant loss" : ", a significant gain")]);
       if (kind === "trials") rows.push(["Holm's p", small(cell.p_holm)]);
     }
     const printed = cell.published;
@@ -180,7 +181,7 @@
     const button = h("button", { type: "button", class: "cell" },
       h("span", {}, h("span", { class: cell.best ? "best" : null, style: "display:inline" }, number(cell.mean, places)),
         there(cell.se) ? h("small", {}, ` ± ${number(cell.se, places)}`) : null),
-      there(cell.gain) ? h("span", { class: `gain${cell.significant ? " significant" : ""}` }, signed(cell.gain, places)) : null,
+      there(cell.gain) ? h("span", { class: `gain${cell.significant ? ` significant${worse(cell) ? " loss" : ""}` : ""}` }, signed(cell.gain, places)) : null,
       cell.failed ? h("span", { class: "failed" }, `${cell.failed} failed`) : null,
       printed ? h("span", { class: "printed" }, `${number(printed.mean, 1)}${there(printed.gain) ? ` ${signed(printed.gain, 1)}` : ""}`) : null);
     button.addEventListener("click", () => openCell(cell));
@@ -194,7 +195,7 @@
     const starts = keys.map(([dataset], i) => i === 0 || keys[i - 1][0] !== dataset);
     const groups = distinct(rows.map((method) => methods[method].group));
     const caption = `Mean and standard error of the test metric${keys.every(([dataset]) => unitOf(dataset) === "%") ? " in %" : ""}, ${scenarioOf(percent)}. `
-      + `Below it the gain of a boosted GNN over the plain one, in colour and bold where p < 0.05${cells.some((cell) => cell.published) ? ", and in italics the paper's number and gain" : ""}. The best of a column is underlined.`;
+      + `Below it the gain of a boosted GNN over the plain one; where p < 0.05 it is bold, and green if the GNN became better, red if it became worse.${cells.some((cell) => cell.published) ? " In italics: the paper's number and gain." : ""} Underlined: ${content.best ?? "the best of its column"}.`;
     const body = groups.map((group) => h("tbody", {},
       group ? h("tr", { class: "group" }, h("th", { scope: "rowgroup", colspan: keys.length + 1 }, group)) : null,
       rows.filter((method) => methods[method].group === group).map((method) => h("tr", { class: methods[method].kind === "cl" ? "boosted-row" : null },
@@ -417,7 +418,7 @@
     ];
     const datasetOptions = fields[1].options;
     fields[1].options = (state) => { const found = datasetOptions(state); return found.includes(ALL) ? [ALL, ...found.slice(0, -1)] : found; };
-    figure("gains", "Gains", "How much collective learning adds to the plain GNN: the mean over trials and its 95 % interval. Small dots are single trials.", fields, (state, width) => {
+    figure("gains", "Gains", "How much collective learning adds to the plain GNN, or takes from it: the mean over trials and its 95 % interval. Small dots are single trials.", fields, (state, width) => {
       const shown = like(state, ["method", "dataset", "percent"]);
       const vary = (name) => distinct(shown.map((cell) => cell[name])).length > 1;
       const wide = width >= 620;
@@ -720,7 +721,7 @@
   if (measured.length) {
     const tested = gains.length > 0;
     const printed = measured.some((cell) => cell.published);
-    folded.push(["Every number", table("A row a method and column of the table", ["dataset", "labels", "test labels", "method", "trials", "mean", "s.e.",
+    folded.push(["Every number", table("One row per method and column of the table", ["dataset", "labels", "test labels", "method", "trials", "mean", "s.e.",
       ...(tested ? ["gain", "95 % interval", "p", ...(kind === "trials" ? ["Holm's p"] : [])] : []), "fit", ...(printed ? ["paper", "paper's gain"] : [])],
     measured.map((cell) => {
       const digits = digitsOf(cell.dataset);

@@ -1,38 +1,46 @@
-"""Content, a dictionary, as one HTML file: no network, no framework, nothing beside it.
+"""Results as one HTML file that needs no network, no framework and no file beside it.
 
-What a content may have; a section without data is left out of the page:
+The content of a page is a dictionary. It may have these entries; a section without data is left out:
 
-``title``, ``lead``, ``facts`` (pairs), ``notes`` (texts)
-    The head of the page.
+``title``, ``lead``, ``facts`` (pairs), ``notes`` (texts), ``best`` (a text)
+    The head of the page, and what it means to be the best of a column.
 ``methods``, ``datasets``
-    By their names in the cells: how to call and mark them, which metric is reported and in which unit.
+    How methods and datasets are called and marked, by their names in the cells; the metric of a dataset, its
+    unit, and whether lower is better.
 ``cells``
-    A method on a column of the table: its numbers, the published ones, settings, trials, the curve over
-    iterations and the reliability. The table and most figures are drawn from them.
+    The numbers of a method in a column of the table: ours and the published ones, settings, trials, the curve
+    over iterations and the reliability. The table and most figures are drawn from them.
 ``tables``, ``confusion``, ``scatter``, ``settings``, ``failures``, ``graph``
     Plain tables, a confusion matrix, predicted against true numbers, settings, failed trials, a graph.
 """
 
 from __future__ import annotations
 
-import html
 import json
 import math
 from importlib import resources
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from clgnn.persistence import written
+from clgnn.files import written
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("clgnn", "report"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    keep_trailing_newline=True,
+)
 
 
 def page(content: dict[str, Any]) -> str:
-    """The page of a content.
+    """The HTML page of a content.
 
     Args:
-        content: see the module; from :func:`~clgnn.report.from_trials` and the like, or made by hand.
+        content: see the module; :func:`clgnn.report.trials.from_trials` and the like make one.
 
     Example:
         >>> made = page({"title": "A </script> that ends nothing", "cells": []})
@@ -40,33 +48,26 @@ def page(content: dict[str, Any]) -> str:
         (2, True)
     """
     folder = resources.files("clgnn.report")
-    template, style, script = (
-        (folder / name).read_text(encoding="utf-8") for name in ("template.html", "style.css", "page.js")
-    )
+    style, script = ((folder / name).read_text(encoding="utf-8") for name in ("style.css", "page.js"))
     data = json.dumps(_plain(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    parts = {
-        "title": html.escape(str(content.get("title", "clgnn"))),
-        "style": style,
-        # inside a script element a browser looks for "</" and "<!--" alone
-        "content": data.replace("<", "\\u003c"),
-        "script": script,
-    }
-    before, *rest = template.split("{{")
-    made = [before]
-    for piece in rest:
-        name, after = piece.split("}}", 1)
-        made += [parts[name], after]
-    return "".join(made)
+    return _TEMPLATES.get_template("template.html").render(
+        title=str(content.get("title", "clgnn")),
+        # These three are code, not text: the first two are ours. In the third no "<" is left, and inside a
+        # script element a browser looks for "</" and "<!--" alone.
+        style=Markup(style),
+        script=Markup(script),
+        content=Markup(data.replace("<", "\\u003c")),
+    )
 
 
 def write(path: str | PathLike[str], content: dict[str, Any]) -> None:
     """Writes the page of a content to a file, which is there in whole or not at all."""
-    with written(Path(path)) as temporary:
+    with written(path) as temporary:
         temporary.write_text(page(content), encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can say: numbers without NaN, lists without arrays."""
+    """Turns a value into what JSON can say: numbers without NaN, lists without arrays."""
     if isinstance(value, dict):
         return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset | np.ndarray):

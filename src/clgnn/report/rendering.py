@@ -12,12 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 MISSING = "–"
-"""A cell that there are no trials for."""
+"""The text of a cell that there are no trials for."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell as it is read: its text, bold for a significant gain, starred for the best of its column."""
+    """A cell as it is read: bold for a significant gain or loss, with a star for the best of its column."""
 
     text: str
     bold: bool = False
@@ -29,8 +29,9 @@ class Row:
     """A line of a table.
 
     Attributes:
-        label, cells: as they are read.
-        published: whether the numbers are the paper's; they stand under ours.
+        label: the name of the row.
+        cells: its numbers, one for each column.
+        published: whether the numbers are the paper's, which stand under ours.
         section: whether a new group of rows begins.
     """
 
@@ -45,13 +46,13 @@ class ResultTable:
     """A table, ready for any of the renderers.
 
     Attributes:
-        name: of its files.
-        title: a line.
-        stub: what the two levels of the header are.
+        name: the name of its files.
+        title: one line above the table.
+        stub: what the two levels of the header mean.
         columns: the header of each column, in two levels.
         rows: ours, the published ones directly under them.
         notes: lines below the table.
-        data: every number, a row a cell; what :func:`to_csv` writes.
+        data: every number, one row per cell; what :func:`to_csv` writes.
     """
 
     name: str
@@ -64,7 +65,7 @@ class ResultTable:
 
 
 def to_rich(table: ResultTable) -> Table:
-    """For a terminal; the published numbers are dim. See :func:`parts` for one that is narrow."""
+    """The table for a terminal, with the published numbers dim. :func:`parts` makes a wide one fit."""
     made = Table(
         title=Text(table.title, "bold"),
         caption=Text("\n".join(["", *table.notes]) if table.notes else "", "dim"),
@@ -92,9 +93,10 @@ def to_rich(table: ResultTable) -> Table:
 
 
 def parts(table: ResultTable, width: int) -> list[ResultTable]:
-    """The table in as many as it takes to fit in a terminal of so many characters, groups of columns whole.
+    """The table in as many parts as it takes to fit in ``width`` characters.
 
-    A group that does not fit by itself is a part of its own. The notes stand below the last part.
+    A group of columns is never divided; one that does not fit is a part of its own. The last part has the
+    notes.
     """
     label = max(map(len, [*table.stub, *(f"  {row.label}" for row in table.rows)]))
     widths = [max(map(len, header)) for header in table.columns]
@@ -119,7 +121,7 @@ def parts(table: ResultTable, width: int) -> list[ResultTable]:
 
 
 def to_markdown(table: ResultTable) -> str:
-    """For a README: the two levels of the header in one."""
+    """The table as Markdown, with the two levels of its header in one."""
     head = [_plain(" / ".join(part for part in table.stub if part))]
     head += [_plain(f"{group}, {column}") for group, column in table.columns]
     lines = [f"### {_plain(table.title)}", "", _pipes(head), _pipes(["---"] + ["---:"] * len(table.columns))]
@@ -133,12 +135,12 @@ def to_markdown(table: ResultTable) -> str:
 
 
 def to_csv(table: ResultTable) -> str:
-    """For a program: all numbers, none of them as it is printed."""
+    """All numbers of the table as CSV, with more digits than it shows."""
     return table.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
 def to_latex(table: ResultTable) -> str:
-    r"""For a paper; needs ``\usepackage{booktabs}``."""
+    r"""The table as LaTeX, which needs ``\usepackage{booktabs}``."""
     groups = [(name, len(list(part))) for name, part in groupby(group for group, _ in table.columns)]
     starts = [2 + sum(width for _, width in groups[:i]) for i in range(len(groups))]
     rules = (rf"\cmidrule(lr){{{a}-{a + width - 1}}}" for a, (_, width) in zip(starts, groups, strict=True))
@@ -179,7 +181,7 @@ def _ands(texts: Iterable[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text that means nothing to Markdown."""
+    """Escapes a text for Markdown."""
     return "".join(rf"\{c}" if c in r"\`*_{}[]<>#|" else c for c in text)
 
 
@@ -200,7 +202,7 @@ _TEX = str.maketrans(
 
 
 def _tex(text: str) -> str:
-    """A text that means nothing to LaTeX; a minus before a number is one."""
+    """Escapes a text for LaTeX; a minus before a number becomes a minus sign."""
     if text[:1] == "-" and text[1:2].isdigit():
         return f"$-${text[1:].translate(_TEX)}"
     return text.translate(_TEX)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from scipy import stats
 
-from clgnn import relational
-from clgnn.experiments.published import published, running_times
-from clgnn.experiments.statistics import cells, metric
+from clgnn.data.datasets import FACEBOOK100
+from clgnn.experiments.methods import CELL, EXTRA, RIVALS, TRAINS_ON_TEST_GRAPH
+from clgnn.experiments.published import TABLES, published, running_times
+from clgnn.experiments.statistics import LEVEL, by_iteration, cells, metric
 from clgnn.report import names
-
-_STAND_IN = "facebook100/johns_hopkins55"
-_PAPERS = ("random", "ica", "pl_em", "gmnn")
-_PAPER_TRIALS = 5  # of each published number
-_COLUMN = ["dataset", "train_labels", "test_label_percent"]
+from clgnn.report.calibration import pooled
+from clgnn.report.notes import PAPER_TRIALS, best, daggers
 
 
 def describe(method: str) -> dict[str, Any]:
@@ -27,14 +24,14 @@ def describe(method: str) -> dict[str, Any]:
         ('GraphSAGE + CL, random labels', True)
     """
     gnn, _, variant = method.partition("+")
-    family = None if method in relational.METHODS else gnn
-    papers = family is not None or method in _PAPERS
+    family = None if method in (*RIVALS, *EXTRA) else gnn
+    papers = family is not None or method in RIVALS
     return {
         "name": names.method(method),
         "family": family,
         "family_name": None if family is None else names.method(gnn),
         "kind": "other" if family is None else variant or "plain",
-        "dagger": method in names.TRAINS_ON_TEST_GRAPH,
+        "dagger": method in TRAINS_ON_TEST_GRAPH,
         "group": "The paper's methods" if papers else "Methods since the paper, and controls",
     }
 
@@ -43,36 +40,27 @@ def from_trials(trials: pd.DataFrame, graph: dict[str, Any] | None = None) -> di
     """The content of a page on a ledger.
 
     Args:
-        trials: a row a trial, as :func:`clgnn.experiments.ledger.read` gives them.
-        graph: of one trial, from :func:`clgnn.report.graph_view.view`.
+        trials: one row per trial, from :func:`clgnn.experiments.ledger.read`.
+        graph: the graph of one trial, from :func:`clgnn.report.graph_view.view_trials`.
 
     Returns:
-        The content, for :func:`~clgnn.report.page`.
+        The content, for :func:`clgnn.report.page.page`.
 
     Raises:
-        ValueError: if there are no trials.
+        ValueError: if no trial is done.
     """
     if not len(trials):
-        raise ValueError(
-            "there are no trials; expected a ledger that `clgnn reproduce` wrote to: run it first"
-        )
+        raise ValueError("there are no trials; expected some in the ledger: run `clgnn reproduce` first")
     done, failed = trials[trials["status"] == "done"], trials[trials["status"] != "done"]
     if not len(done):
         raise ValueError(
-            f"none of the {len(trials)} trials is done, all failed; expected some: the first says "
-            f"{_first_line(failed['error'].iloc[0])!r}"
+            f"all {len(trials)} trials failed; expected one that is done: the first error is "
+            f"{_last_line(failed['error'].iloc[0])!r}"
         )
-    numbers = cells(trials)
     printed = _published()
-    rows = [_cell(row, done, failed, printed) for row in _records(numbers)]
-    rows.sort(
-        key=lambda cell: (
-            names.dataset_order(cell["dataset"]),
-            cell["labels"],
-            cell["percent"],
-            names.method_order(cell["method"]),
-        )
-    )
+    curves = {tuple(key): curve for key, curve in by_iteration(trials).groupby(CELL)}
+    rows = [_cell(row, done, failed, printed, curves) for row in _records(cells(trials))]
+    rows.sort(key=_order)
     datasets = {cell["dataset"]: _dataset(cell["dataset"]) for cell in rows}
     methods = sorted({cell["method"] for cell in rows}, key=names.method_order)
     return {
@@ -82,23 +70,21 @@ def from_trials(trials: pd.DataFrame, graph: dict[str, Any] | None = None) -> di
         "and Ribeiro, 2020), computed again with clgnn. + CL is a GNN boosted by collective learning.",
         "facts": _facts(trials, done, failed),
         "notes": _notes(datasets, methods),
+        "best": best(methods),
         "datasets": datasets,
         "methods": {method: describe(method) for method in methods},
         "cells": rows,
         "times": _times(datasets, printed),
         "failures": [
-            [
-                row["dataset"],
-                row["train_labels"],
-                row["test_label_percent"],
-                row["method"],
-                row["trial"],
-                _first_line(row["error"]),
-            ]
-            for row in _records(failed)
+            [*(row[name] for name in [*CELL, "trial"]), _last_line(row["error"])] for row in _records(failed)
         ],
         "graph": graph,
     }
+
+
+def _order(cell: dict[str, Any]) -> tuple[Any, ...]:
+    column = names.dataset_order(cell["dataset"]), cell["labels"], cell["percent"]
+    return *column, names.method_order(cell["method"])
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -110,28 +96,22 @@ def _dataset(name: str) -> dict[str, Any]:
         "name": names.dataset(name),
         "metric": metric(name).replace("_", " "),
         "unit": "%",
-        "mark": "‡" if name == _STAND_IN else "",
+        "lower": False,
+        "mark": "‡" if name == FACEBOOK100 else "",
     }
 
 
 def _notes(datasets: dict[str, Any], methods: list[str]) -> list[str]:
-    notes = []
-    if _STAND_IN in datasets:
-        notes.append(f"‡ {names.STAND_IN}")
+    notes = [f"‡ {names.STAND_IN}"] if FACEBOOK100 in datasets else []
     if "friendster" in datasets:
-        notes.append(
-            "On Friendster the metric is balanced accuracy, as in the paper; elsewhere it is accuracy."
-        )
-    if set(names.TRAINS_ON_TEST_GRAPH) & set(methods):
-        notes.append(
-            "† These train on labels of the test graph, which the others see in prediction, or not at all."
-        )
-    notes.append(
-        "Gains are paired by trial. Intervals are 95 % by Student's t; the published ones are from their "
-        f"standard errors and {_PAPER_TRIALS} trials. p is of a two-sided paired t-test, Holm's p corrects "
-        "it for all gains of this page."
-    )
-    return notes
+        notes.append("The metric is accuracy; on Friendster it is balanced accuracy, as in the paper.")
+    return [
+        *notes,
+        *daggers(methods),
+        "Gains are paired by trial, and negative for a loss. Intervals are 95 % by Student's t; those of the "
+        f"paper come from its standard errors and {PAPER_TRIALS} trials. p is of a two-sided paired t-test; "
+        "Holm's p corrects it for all gains of this page.",
+    ]
 
 
 def _facts(trials: pd.DataFrame, done: pd.DataFrame, failed: pd.DataFrame) -> list[list[str]]:
@@ -155,25 +135,24 @@ def _facts(trials: pd.DataFrame, done: pd.DataFrame, failed: pd.DataFrame) -> li
 
 
 def _cell(
-    row: dict[str, Any], done: pd.DataFrame, failed: pd.DataFrame, printed: dict[Any, dict[str, Any]]
+    row: dict[str, Any],
+    done: pd.DataFrame,
+    failed: pd.DataFrame,
+    printed: dict[Any, dict[str, Any]],
+    curves: dict[tuple[Any, ...], pd.DataFrame],
 ) -> dict[str, Any]:
-    column = tuple(row[name] for name in _COLUMN)
-    dataset, labels, percent = column
-    here = _of(done, column)
-    ours = here[here["method"] == row["method"]].sort_values("trial")
-    reported = metric(str(dataset))
+    """What a page shows of a row of :func:`~clgnn.experiments.statistics.cells`, and of what is behind it."""
+    key = tuple(row[name] for name in CELL)
     base = row["base"] if isinstance(row["base"], str) else None
-    plain = here[here["method"] == base].set_index("trial")[reported] if base else pd.Series(dtype=float)
+    ours = _of(done, key).sort_values("trial")
     settings = [value if isinstance(value, dict) else {} for value in ours["settings"]]
     common, varying = _shared(settings)
+    plain = _of(done, (*key[:3], base)).set_index("trial")
     return {
-        "dataset": dataset,
-        "labels": int(labels),
-        "percent": int(percent),
-        "method": row["method"],
+        **dict(zip(("dataset", "labels", "percent", "method"), key, strict=True)),
         "base": base,
         "n": int(row["n"]),
-        "failed": int((_of(failed, column)["method"] == row["method"]).sum()),
+        "failed": len(_of(failed, key)),
         "mean": row["mean"],
         "se": row["standard_error"],
         **{name: row[name] for name in ("gain", "gain_se", "low", "high", "p", "p_holm")},
@@ -181,32 +160,32 @@ def _cell(
         "best": bool(row["best"]),
         "seconds": row["seconds"],
         "memory": row["peak_memory"],
-        "published": printed.get((*column, row["method"])),
+        "published": printed.get(key),
         "settings": common,
         "trials": [
-            {
-                "trial": int(trial["trial"]),
-                "value": 100 * trial[reported],
-                "gain": 100 * (trial[reported] - plain[trial["trial"]])
-                if trial["trial"] in plain.index
-                else None,
-                "validation": trial["validation"],
-                "seconds": trial["seconds"],
-                "predict_seconds": trial["predict_seconds"],
-                "settings": {name: values.get(name) for name in varying},
-            }
+            _trial(trial, {name: values.get(name) for name in varying}, plain[metric(key[0])])
             for trial, values in zip(_records(ours), settings, strict=True)
         ],
-        "iterations": _iterations(ours["iterations"].tolist()),
-        "reliability": pooled(ours["reliability"].tolist()),
+        "iterations": _curve(curves.get(key)),
+        "reliability": pooled(ours["reliability"]),
     }
 
 
-def _of(trials: pd.DataFrame, column: tuple[Any, ...]) -> pd.DataFrame:
-    chosen = np.ones(len(trials), dtype=bool)
-    for name, value in zip(_COLUMN, column, strict=True):
-        chosen &= (trials[name] == value).to_numpy(dtype=bool)
-    return trials[chosen]
+def _trial(trial: dict[str, Any], settings: dict[str, Any], plain: pd.Series[Any]) -> dict[str, Any]:
+    """One trial of a cell; its gain is over the plain trial with the same number."""
+    value, number = trial[metric(trial["dataset"])], trial["trial"]
+    return {
+        "trial": int(number),
+        "value": 100 * value,
+        "gain": 100 * (value - plain[number]) if number in plain.index else None,
+        **{name: trial[name] for name in ("validation", "seconds", "predict_seconds")},
+        "settings": settings,
+    }
+
+
+def _of(trials: pd.DataFrame, cell: tuple[Any, ...]) -> pd.DataFrame:
+    """The trials of a cell."""
+    return trials[(trials[CELL] == list(cell)).all(axis=1)]
 
 
 def _shared(settings: list[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
@@ -216,57 +195,29 @@ def _shared(settings: list[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
     return {name: settings[0].get(name) for name in same}, [name for name in names if name not in same]
 
 
-def _iterations(curves: list[Any]) -> dict[str, list[float]] | None:
-    """The mean and standard error, in percent, after each iteration; over trials with as many iterations."""
-    found = [curve for curve in curves if isinstance(curve, list) and len(curve) > 1]
-    if not found:
+def _curve(curve: pd.DataFrame | None) -> dict[str, list[float]] | None:
+    """The mean and the standard error after each iteration; None if there is at most one."""
+    if curve is None or len(curve) < 2:
         return None
-    length = max(len(curve) for curve in found)
-    values = 100 * np.array([curve for curve in found if len(curve) == length], dtype=float)
-    error = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.zeros(length)
-    return {"mean": values.mean(axis=0).tolist(), "se": error.tolist()}
-
-
-def pooled(tables: list[Any]) -> dict[str, list[Any]] | None:
-    """Reliability over several trials: bins are added up.
-
-    Example:
-        >>> one = {"confidence": [0.25, 0.8], "accuracy": [0.0, 0.5], "count": [1, 2]}
-        >>> pooled([one, {"confidence": [None, 0.6], "accuracy": [None, 1.0], "count": [0, 2]}])
-        {'confidence': [0.25, 0.7], 'accuracy': [0.0, 0.75], 'count': [1, 4]}
-    """
-    found = [table for table in tables if isinstance(table, dict) and table.get("count")]
-    if not found:
-        return None
-    count = np.array([table["count"] for table in found], dtype=float)
-    total = count.sum(axis=0)
-
-    def mean(name: str) -> list[float | None]:
-        values = np.nan_to_num(np.array([table[name] for table in found], dtype=float))
-        sums = (values * count).sum(axis=0)
-        return [float(round(s / n, 6)) if n else None for s, n in zip(sums, total, strict=True)]
-
-    return {"confidence": mean("confidence"), "accuracy": mean("accuracy"), "count": [int(n) for n in total]}
+    return {"mean": curve["mean"].tolist(), "se": curve["standard_error"].tolist()}
 
 
 def _published() -> dict[Any, dict[str, Any]]:
-    """The paper's numbers by dataset, training labels, test labels and method."""
-    critical = float(stats.t.ppf(0.975, _PAPER_TRIALS - 1))
+    """The paper's numbers by their cells, with a 95 % interval of each gain."""
+    critical = float(stats.t.ppf(1 - LEVEL / 2, PAPER_TRIALS - 1))
     found: dict[Any, dict[str, Any]] = {}
-    for table in ("main", "learning_curve", "ablation_uniform"):
-        for row in _records(published(table)):
-            gain, error = row["gain"], row["gain_se"]
-            key = (row["dataset"], int(row["train_labels"]), int(row["test_label_percent"]), row["method"])
-            found.setdefault(key, {
-                "mean": row["mean"],
+    for row in (row for table in TABLES for row in _records(published(table))):
+        reach = critical * row["gain_se"]
+        found.setdefault(
+            tuple(row[name] for name in CELL),
+            {
                 "se": row["standard_error"],
-                "gain": gain,
-                "gain_se": error,
-                "low": gain - critical * error,
-                "high": gain + critical * error,
-                "significant": row["significant"] is True or row["significant"] == "yes",
-                "best": row["best"] is True or row["best"] == "yes",
-            })  # fmt: skip
+                **{name: row[name] for name in ("mean", "gain", "gain_se")},
+                **{name: bool(row[name]) for name in ("significant", "best")},
+                "low": row["gain"] - reach,
+                "high": row["gain"] + reach,
+            },
+        )
     return found
 
 
@@ -289,9 +240,7 @@ def _times(datasets: dict[str, Any], printed: dict[Any, dict[str, Any]]) -> list
     return found
 
 
-def _first_line(error: Any) -> str:
-    return (
-        str(error).strip().splitlines()[-1][:300]
-        if isinstance(error, str) and error.strip()
-        else "no message"
-    )
+def _last_line(error: Any) -> str:
+    """The last line of an error, which says what went wrong."""
+    said = error.strip() if isinstance(error, str) else ""
+    return said.splitlines()[-1][:300] if said else "no message"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from clgnn.component import GNN
+from clgnn.collective.component import GNN
 from clgnn.theory.expressiveness import (
     most_expressive,
     reach,

@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from clgnn.collective.averaging import average
-from clgnn.collective.inference import infer
+from clgnn.collective.component import GNN, Component, build
+from clgnn.collective.inference import TestGraph, infer
 from clgnn.collective.sampling import Categorical, LabelInput, Sampling
-from clgnn.component import GNN, Component, build
-from clgnn.graph import Graph, as_graph
+from clgnn.data.graph import Graph, as_graph
 
 LARGEST = 2**14
 """How many assignments are enumerated at most."""
@@ -60,17 +60,18 @@ def random_components(
     summed alike, and a sum is not an injective function of the two.
 
     Args:
-        gnn: as in :func:`clgnn.component.build`; a factory builds ``num_layers`` layers itself.
+        gnn: as in :func:`clgnn.collective.component.build`; a factory builds ``num_layers`` layers itself.
         graph: gives the number of features.
         count: how many.
         seed: of the weights.
         num_layers, hidden_channels: of a named GNN. A narrow one can happen to be linear in all labels that
             it sees, and then separates nothing: 1 in 100 with 32 channels, none of 200 with 64.
     """
+    single = replace(graph, x=graph.x.float())
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         components = [
-            build(gnn, graph.x.float(), graph.edge_index, 2, 2, hidden_channels, num_layers, 0.0)
+            build(gnn, single, 2, 2, hidden_channels=hidden_channels, num_layers=num_layers, dropout=0.0)
             for _ in range(count)
         ]
         for component in components:
@@ -168,6 +169,6 @@ def expected(components: Sequence[Component], graph: Graph, y: Tensor, shown: Te
 
 def plain(component: Component, graph: Graph, y: Tensor, shown: Tensor) -> Tensor:
     """The GNN alone, iteration 0: on the features and on the labels that are shown, ``[N, C]``."""
-    output = infer([component], graph, y, [shown], label_input("observed"), torch.Generator())
+    output = infer([component], TestGraph(graph, y, [shown], label_input("observed"), seed=0))
     assert output is not None  # there is one component
     return output

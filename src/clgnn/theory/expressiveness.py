@@ -15,9 +15,9 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.utils import k_hop_subgraph
 
-from clgnn.collective.inference import infer
-from clgnn.component import GNN, Component
-from clgnn.graph import Graph, as_graph, known
+from clgnn.collective.component import GNN, Component
+from clgnn.collective.inference import TestGraph, infer
+from clgnn.data.graph import Graph, as_graph, known
 from clgnn.theory.expectation import (
     double_graph,
     each_assignment,
@@ -231,7 +231,7 @@ def _unlabelled(graph: Graph) -> tuple[Tensor, Tensor]:
 
 def _soft(components: Sequence[Component], graph: Graph, y: Tensor, shown: Tensor) -> Tensor:
     """The engine's recursion, on probabilities in place of draws."""
-    outputs = infer(components, graph, y, [shown], label_input("soft"), torch.Generator())
+    outputs = infer(components, TestGraph(graph, y, [shown], label_input("soft"), seed=0))
     assert outputs is not None  # there are components
     return outputs
 

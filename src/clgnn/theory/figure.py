@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from clgnn.component import GNN
+from clgnn.collective.component import GNN
 from clgnn.theory.pictures import Picture, pictures
 from clgnn.theory.statement import count
 

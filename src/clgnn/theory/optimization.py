@@ -15,10 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from clgnn.collective.averaging import average
+from clgnn.collective.component import GNN, Component
 from clgnn.collective.learning import gradient_step
 from clgnn.collective.sampling import Sampling
-from clgnn.component import GNN, Component
-from clgnn.graph import Graph, known
+from clgnn.data.graph import Graph, known
 from clgnn.theory.expectation import (
     FAMILY,
     assignments,
@@ -119,9 +119,10 @@ def engine_steps(step: Step, repeats: int, seed: int, max_grad_norm: float) -> t
     """Losses ``[R]`` and gradients ``[R, P]`` of the engine's steps, all from the same weights."""
     still = torch.optim.SGD(step.parameters, lr=0.0)
     generator, drawn = torch.Generator().manual_seed(seed), label_input("sampled", SAMPLES)
-    inputs = (step.graph, step.y, step.shown, step.predicted, drawn, generator)
     losses, gradients = [], []
     for _ in range(repeats):
+        labels = drawn(step.predicted, step.y, step.shown, generator)
+        inputs = (step.graph, step.y, step.shown, labels, drawn.family.loss)
         losses.append(gradient_step(step.component, still, *inputs, max_grad_norm))
         gradients.append(torch.cat([p.grad.flatten() for p in step.parameters if p.grad is not None]))
     return torch.tensor(losses, dtype=torch.double), torch.stack(gradients)

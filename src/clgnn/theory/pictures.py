@@ -12,8 +12,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import scatter, to_scipy_sparse_matrix
 
-from clgnn.component import GNN
-from clgnn.graph import known
+from clgnn.collective.component import GNN
+from clgnn.data.graph import known
 from clgnn.theory.expectation import double_graph, expected, random_components
 from clgnn.theory.expressiveness import at_node
 from clgnn.theory.graphs import csl, proposition_1, theorem_2

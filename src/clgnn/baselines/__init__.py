@@ -1,0 +1,139 @@
+"""The rivals of collective learning, with one interface: the paper's, and what people use today.
+
+Example:
+    >>> from clgnn import baselines, datasets, splits
+    >>> data = datasets.load("citations", num_nodes=300)
+    >>> split = splits.random(data, train_labels=60, test_nodes=100, val_nodes=50)
+    >>> model = baselines.make("label_propagation").fit(data, split.train_mask, split.val_mask)
+    >>> model.score(data, split.test_mask, observed_mask=split.train_mask) > 0.3
+    True
+"""
+
+from __future__ import annotations
+
+import importlib
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clgnn.baselines.correct_and_smooth import CorrectAndSmooth
+    from clgnn.baselines.gmnn import GMNN
+    from clgnn.baselines.guess import Random
+    from clgnn.baselines.ica import ICA
+    from clgnn.baselines.label_propagation import LabelPropagation
+    from clgnn.baselines.pl_em import PLEM
+    from clgnn.baselines.rival import Rival
+    from clgnn.baselines.variants import RCC, RNI, CLAllLabels, GNNAllLabels, LabelReuse
+    from clgnn.collective.component import GNN
+    from clgnn.estimators.node import NodeEstimator
+
+METHODS: dict[str, tuple[str, str]] = {
+    "random": ("guess", "Random"),
+    "ica": ("ica", "ICA"),
+    "pl_em": ("pl_em", "PLEM"),
+    "gmnn": ("gmnn", "GMNN"),
+    "label_propagation": ("label_propagation", "LabelPropagation"),
+    "correct_and_smooth": ("correct_and_smooth", "CorrectAndSmooth"),
+    "label_reuse": ("variants", "LabelReuse"),
+    "rcc": ("variants", "RCC"),
+    "rni": ("variants", "RNI"),
+    "gnn_all_labels": ("variants", "GNNAllLabels"),
+    "cl_all_labels": ("variants", "CLAllLabels"),
+}
+"""Every rival by its name: the file and the class. A class is imported when it is first asked for."""
+PLAIN = frozenset({"correct_and_smooth", "gnn_all_labels"})
+"""Those that train a plain GNN; a fair comparison gives it :func:`~clgnn.estimators.settings.all_epochs`."""
+_CLASSES = {**{name: module for module, name in METHODS.values()}, "Rival": "rival"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _CLASSES:
+        return getattr(importlib.import_module(f"clgnn.baselines.{_CLASSES[name]}"), name)
+    raise AttributeError(f"module 'clgnn.baselines' has no attribute {name!r}")
+
+
+def method(name: str) -> type[NodeEstimator]:
+    """The class of a rival.
+
+    Example:
+        >>> method("ica").__name__
+        'ICA'
+    """
+    if name not in METHODS:
+        raise ValueError(f"method is {name!r}; expected one of {', '.join(METHODS)}")
+    found: type[NodeEstimator] = __getattr__(METHODS[name][1])
+    return found
+
+
+def make(name: str, **settings: Any) -> NodeEstimator:
+    """A rival by its name, from settings that are meant for several of them.
+
+    Args:
+        name: one of :data:`METHODS`.
+        settings: parameters of any of the methods, those of :class:`~clgnn.CollectiveClassifier` among
+            them. A method takes those that it has, other than the ones that make it what it is (the
+            ``labels`` of ``rcc``); ``correct_and_smooth`` also hands them to its base, a plain GNN.
+
+    Raises:
+        ValueError: if there is no such method, or no method at all has such a setting.
+
+    Example:
+        >>> make("rcc", gnn="sage", labels="sampled", seed=3).get_params()["labels"]
+        'soft'
+    """
+    from clgnn.estimators.collective import CollectiveClassifier
+
+    kind = method(name)
+    everything = _parameters(CollectiveClassifier).union(*(_parameters(method(other)) for other in METHODS))
+    for setting in settings.keys() - everything:
+        raise ValueError(f"no method has a setting {setting!r}; expected {', '.join(sorted(everything))}")
+    if name == "correct_and_smooth" and "base" not in settings:
+        base = CollectiveClassifier(**_taken(method("gnn_all_labels"), settings), num_iterations=0)
+        settings = {**settings, "base": base}
+    return kind(**_taken(kind, settings))
+
+
+def load(path: str | PathLike[str], gnn: GNN | None = None) -> NodeEstimator:
+    """Reads a model of any kind from its folder, collective or rival.
+
+    Args:
+        path: where ``save`` wrote it.
+        gnn: the module or factory that it was fitted with, if that was not one of ours: code is never
+            taken from a folder.
+    """
+    import clgnn.estimators.collective  # noqa: F401  (so that every kind is known)
+    from clgnn.estimators.node import NodeEstimator
+
+    for name in METHODS:
+        method(name)
+    return NodeEstimator.load(path, gnn)
+
+
+def _parameters(kind: type[NodeEstimator]) -> set[str]:
+    return set(kind().get_params(deep=False))
+
+
+def _taken(kind: type[NodeEstimator], settings: dict[str, Any]) -> dict[str, Any]:
+    names = _parameters(kind) - kind.fixed
+    return {name: value for name, value in settings.items() if name in names}
+
+
+__all__ = [
+    "GMNN",
+    "ICA",
+    "METHODS",
+    "PLAIN",
+    "PLEM",
+    "RCC",
+    "RNI",
+    "CLAllLabels",
+    "CorrectAndSmooth",
+    "GNNAllLabels",
+    "LabelPropagation",
+    "LabelReuse",
+    "Random",
+    "Rival",
+    "load",
+    "make",
+    "method",
+]

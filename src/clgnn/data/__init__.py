@@ -1,0 +1,1 @@
+"""Graphs, tables, splits and datasets: everything that comes before a model."""

@@ -1,0 +1,295 @@
+"""What a valid graph is; and the one place where labels are hidden or shown.
+
+A graph is a PyG ``Data`` with ``x`` ``[N, p]`` (dense or sparse), ``edge_index`` ``[2, E]``, optional
+``edge_weight`` ``[E]`` and ``edge_attr`` ``[E, d]``, and ``y`` ``[N]`` with -1 (NaN for regression) where the
+label is unknown. Several graphs are a list of them; they become one graph with no edges in between.
+
+:class:`Graph`, which the method works on, has no labels at all. The labels that may be seen come apart,
+from :func:`visible_labels`, which sets everything outside of an explicit mask to unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+import clgnn.data.sparse  # noqa: F401  (silences torch's word that CSR is in beta)
+from clgnn.data.derived import derived
+
+Graphs: TypeAlias = Data | Sequence[Data]
+Mask: TypeAlias = Any  # a bool [N] or the indices of the chosen nodes; a list of them for several graphs
+Nodes: TypeAlias = Tensor | list[Tensor]
+"""One row for each node; a list of such tensors when a list of graphs was given."""
+
+SPARSE_BELOW = 0.1
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Topology and features, without labels.
+
+    Attributes:
+        x: ``[N, p]`` float32, dense or sparse CSR.
+        edge_index: ``[2, E]``.
+        edge_weight: ``[E]`` or None.
+        sizes: the number of nodes of each of the graphs that it was made of.
+        edge_attr: ``[E, d]`` or None.
+    """
+
+    x: Tensor
+    edge_index: Tensor
+    edge_weight: Tensor | None
+    sizes: tuple[int, ...]
+    edge_attr: Tensor | None = None
+
+    @property
+    def num_nodes(self) -> int:
+        return self.x.size(0)
+
+    @cached_property
+    def dense_x(self) -> Tensor:
+        return self.x if self.x.layout == torch.strided else self.x.to_dense()
+
+    @cached_property
+    def simple(self) -> bool:
+        """Whether no two edges join the same nodes in the same direction, and none a node with itself."""
+        source, target = self.edge_index
+        pairs = source * self.num_nodes + target
+        return bool((source != target).all()) and len(pairs.unique()) == len(pairs)
+
+
+def as_list(data: Graphs) -> list[Data]:
+    """The graphs of a ``Data`` or of a list of them."""
+    expected = "expected a torch_geometric Data with x and edge_index, or a list of them"
+    if not isinstance(data, Data) and not isinstance(data, Sequence):
+        kind = type(data).__name__
+        hint = " (one type of nodes: see HeteroData.to_homogeneous)" if kind == "HeteroData" else ""
+        raise ValueError(f"the graph is a {kind}; {expected}{hint}")
+    graphs = [data] if isinstance(data, Data) else list(data)
+    if not graphs:
+        raise ValueError(f"the list of graphs is empty; {expected}")
+    for graph in graphs:
+        if not isinstance(graph, Data):
+            raise ValueError(f"a graph is a {type(graph).__name__}; {expected}")
+    return graphs
+
+
+def as_graph(data: Graphs, device: torch.device | str = "cpu", num_features: int | None = None) -> Graph:
+    """Checks one or several graphs and joins them into a :class:`Graph` on the device.
+
+    Args:
+        data: a ``Data`` or a list of them.
+        device: where the graph goes.
+        num_features: the columns that x must have, when a model knows them already.
+
+    Raises:
+        ValueError: if a graph is empty, or its features, edges or weights are not what they should be.
+
+    Example:
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> one = Data(x=torch.ones(2, 3), edge_index=torch.tensor([[0], [1]]))
+        >>> as_graph([one, one]).edge_index
+        tensor([[0, 2],
+                [1, 3]])
+    """
+    graphs = as_list(data)
+    for i, graph in enumerate(graphs):
+        name = "the graph" if len(graphs) == 1 else f"graph {i}"
+        _check(graph, name)
+        expected = num_features or graphs[0].x.size(1)
+        if graph.x.size(1) != expected:
+            raise ValueError(f"{name} has {graph.x.size(1)} feature columns; expected {expected}")
+    x = [graph.x.to(device=device, dtype=torch.float32) for graph in graphs]
+    sizes = tuple(len(part) for part in x)
+    weight, attr = (_joined(graphs, name, device) for name in ("edge_weight", "edge_attr"))
+    if len(graphs) == 1:
+        edges = graphs[0].edge_index.to(device=device, dtype=torch.long)
+        return Graph(_compressed(x[0]), edges, weight, sizes, attr)
+    dense = all(part.layout == torch.strided for part in x)
+    joined = _compressed(torch.cat(x) if dense else torch.cat([_coo(part) for part in x]))
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    shifted = [graph.edge_index.to(device).long() + int(at) for graph, at in zip(graphs, starts, strict=True)]
+    return Graph(joined, torch.cat(shifted, dim=1), weight, sizes, attr)
+
+
+def _joined(graphs: Sequence[Data], name: str, device: torch.device | str) -> Tensor | None:
+    """What all graphs have of each edge, or None if none of them has it."""
+    values = [getattr(graph, name, None) for graph in graphs]
+    given = [value for value in values if value is not None]
+    if not given:
+        return None
+    if len(given) < len(graphs):
+        raise ValueError(f"some graphs have {name} and some do not; expected all or none of them to")
+    moved = [value.to(device=device, dtype=torch.float32) for value in given]
+    return moved[0] if len(moved) == 1 else torch.cat(moved)
+
+
+def _compressed(x: Tensor) -> Tensor:
+    """X in the layout that multiplies faster: CSR up to a tenth of non-zeros (see benchmarks), else dense."""
+    made = derived(x)
+    if "compressed" not in made:
+        stored = x.values() if x.layout == torch.sparse_csr else x._values() if x.is_sparse else x
+        if int(stored.count_nonzero()) <= SPARSE_BELOW * x.numel():
+            made["compressed"] = None if x.layout == torch.sparse_csr else x.to_sparse_csr()
+        else:
+            made["compressed"] = None if x.layout == torch.strided else x.to_dense()
+    changed: Tensor | None = made["compressed"]
+    return x if changed is None else changed
+
+
+def _coo(x: Tensor) -> Tensor:
+    return x.to_sparse() if x.layout == torch.strided else x.to_sparse_coo()
+
+
+def _check(graph: Data, name: str) -> None:
+    x, edge_index = graph.x, graph.edge_index
+    if not isinstance(x, Tensor) or x.dim() != 2:
+        came = "no x" if x is None else f"x of shape {tuple(getattr(x, 'shape', ()))}"
+        raise ValueError(
+            f"{name} has {came}; expected node features x [N, p]. Nodes without features can have a "
+            "constant one: data.x = torch.ones(num_nodes, 1)"
+        )
+    if x.size(0) == 0:
+        raise ValueError(f"{name} is empty: it has no nodes; expected one at least")
+    if x.is_complex():
+        raise ValueError(f"{name} has x of type {x.dtype}; expected real numbers")
+    stored = x if x.layout == torch.strided else x.coalesce().values() if x.is_sparse else x.values()
+    if not torch.isfinite(stored).all():
+        bad = int((~torch.isfinite(stored)).sum())
+        raise ValueError(f"{name} has {bad} NaN or infinite values in x; expected numbers: fill or drop them")
+    if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or edge_index.size(0) != 2:
+        came = "no edge_index" if edge_index is None else f"edge_index of shape {tuple(edge_index.shape)}"
+        raise ValueError(f"{name} has {came}; expected edge_index [2, E] (E may be 0)")
+    if not _is_integer(edge_index) and edge_index.numel():
+        raise ValueError(f"{name} has edge_index of type {edge_index.dtype}; expected integers")
+    if edge_index.numel() and (int(edge_index.min()) < 0 or int(edge_index.max()) >= x.size(0)):
+        raise ValueError(
+            f"{name} has edges to nodes {int(edge_index.min())}..{int(edge_index.max())}; "
+            f"expected 0..{x.size(0) - 1}, as x has {x.size(0)} rows"
+        )
+    _check_edges(graph, name)
+
+
+def _check_edges(graph: Data, name: str) -> None:
+    """The weights and features of the edges."""
+    weight, attr = (getattr(graph, part, None) for part in ("edge_weight", "edge_attr"))
+    count = graph.edge_index.size(1)
+    if weight is not None:
+        if weight.shape != (count,):
+            raise ValueError(f"{name} has edge_weight of shape {tuple(weight.shape)}; expected [{count}]")
+        if not torch.isfinite(weight).all() or bool((weight < 0).any()):
+            raise ValueError(f"{name} has negative, NaN or infinite edge weights; expected 0 or more")
+    if attr is not None:
+        if attr.dim() == 0 or attr.size(0) != count:
+            raise ValueError(f"{name} has edge_attr of shape {tuple(attr.shape)}; expected [{count}, d]")
+        if not torch.isfinite(attr).all():
+            raise ValueError(f"{name} has NaN or infinite values in edge_attr; expected numbers")
+
+
+def _is_integer(tensor: Tensor) -> bool:
+    return not (tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool)
+
+
+def as_mask(mask: Mask, data: Graphs, name: str) -> Tensor:
+    """A mask over all nodes, bool ``[N]``, from a bool mask, from node indices, or from a list of either."""
+    graphs = as_list(data)
+    parts = [mask] if isinstance(data, Data) else mask
+    if not isinstance(parts, Sequence) or len(parts) != len(graphs):
+        raise ValueError(f"{name} must be a list with one mask for each of the {len(graphs)} graphs")
+    return torch.cat(
+        [_one_mask(part, graph.x.size(0), name) for part, graph in zip(parts, graphs, strict=True)]
+    )
+
+
+def _one_mask(mask: Mask, num_nodes: int, name: str) -> Tensor:
+    expected = f"expected a bool mask [{num_nodes}] or integer node indices"
+    try:
+        tensor = torch.as_tensor(mask).detach().cpu()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{name} is {type(mask).__name__} ({error}); {expected}") from error
+    if tensor.numel() == 0 and tensor.dtype != torch.bool:
+        tensor = tensor.long()  # an empty list of indices
+    if tensor.dtype == torch.bool:
+        if tensor.shape != (num_nodes,):
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}; {expected}")
+        return tensor
+    if not _is_integer(tensor) or tensor.dim() != 1:
+        raise ValueError(f"{name} is {tensor.dtype} of shape {tuple(tensor.shape)}; {expected}")
+    if tensor.dtype == torch.uint8:
+        raise ValueError(
+            f"{name} is torch.uint8, which may be a mask or node indices; {expected}: "
+            "use .bool() for a mask, .long() for indices"
+        )
+    if tensor.numel() and (int(tensor.min()) < 0 or int(tensor.max()) >= num_nodes):
+        raise ValueError(f"{name} has node {int(tensor.max())}; expected indices 0..{num_nodes - 1}")
+    if len(tensor) == num_nodes > 2 and int(tensor.max()) <= 1:
+        raise ValueError(f"{name} has {num_nodes} integers, all 0 or 1: it looks like a mask; use .bool()")
+    return torch.zeros(num_nodes, dtype=torch.bool).index_fill_(0, tensor.long(), True)
+
+
+def visible_labels(data: Graphs, mask: Tensor) -> Tensor:
+    """The labels inside the mask, ``[N]``; all others are unknown.
+
+    Every label that the method sees has come through here. Integer labels become int64, so that unknown
+    always is -1; real labels become float64, and unknown is NaN.
+
+    Example:
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> data = Data(x=torch.ones(3, 1), y=torch.tensor([0, 1, 2], dtype=torch.uint8))
+        >>> visible_labels(data, torch.tensor([True, False, True]))
+        tensor([ 0, -1,  2])
+    """
+    graphs = as_list(data)
+    for graph in graphs:
+        if not isinstance(graph.y, Tensor) or graph.y.shape != (graph.x.size(0),):
+            came = "no y" if graph.y is None else f"y of shape {tuple(getattr(graph.y, 'shape', ()))}"
+            raise ValueError(
+                f"the graph has {came}; expected one label for each of {graph.x.size(0)} nodes, [N]"
+            )
+        if graph.y.is_complex():
+            raise ValueError(f"y is {graph.y.dtype}; expected integer classes or real numbers")
+    real = any(graph.y.is_floating_point() for graph in graphs)
+    y = torch.cat([graph.y.cpu().to(torch.float64 if real else torch.int64) for graph in graphs])
+    return torch.where(mask, y, torch.full_like(y, float("nan") if real else -1))
+
+
+def labels_to_learn(data: Graphs, train: Tensor) -> Tensor:
+    """The :func:`visible_labels` of ``train_mask``, of which there must be some."""
+    visible = visible_labels(data, train)
+    if not bool(known(visible).any()):
+        raise ValueError(
+            f"none of the {int(train.sum())} nodes of train_mask has a label; expected some (y is -1, or NaN "
+            "for regression, where the label is unknown)"
+        )
+    return visible
+
+
+def known(y: Tensor) -> Tensor:
+    """Which labels are known, bool ``[N]``."""
+    return ~y.isnan() if y.is_floating_point() else y >= 0
+
+
+def disjoint(a: Tensor, b: Tensor, a_name: str, b_name: str) -> None:
+    """Refuses two masks that share nodes."""
+    shared = int((a & b).sum())
+    if shared:
+        raise ValueError(
+            f"{shared} nodes are both in {a_name} and in {b_name}; a label can't be "
+            "learned from or shown, and judged too: take them out of one"
+        )
+
+
+def by_graph(rows: Tensor, data: Graphs) -> Nodes:
+    """Rows of all nodes, split into those of each graph if a list of graphs was given."""
+    if isinstance(data, Data):
+        return rows
+    return list(rows.split([graph.x.size(0) for graph in data]))

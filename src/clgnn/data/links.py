@@ -1,0 +1,144 @@
+"""The edges of a graph from a table with one row per edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch_geometric.utils import coalesce, to_undirected
+
+from clgnn.data.reading import column
+from clgnn.data.values import numbers, texts
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The edges of a graph, and what was dropped to make them.
+
+    Attributes:
+        edge_index: ``[2, E]``; an undirected edge stands there in both directions.
+        edge_weight: ``[E]`` float32, or None if the table has no weights.
+        self_loops: the rows that joined a node with itself; they were dropped.
+        duplicates: the rows that repeated an edge of the same direction; their weights were added to it.
+        both_ways: the pairs of an undirected graph that came as a-b and as b-a; their weights were added.
+    """
+
+    edge_index: Tensor
+    edge_weight: Tensor | None
+    self_loops: int
+    duplicates: int
+    both_ways: int
+
+
+def make_edges(
+    ids: pd.Series[Any],
+    edges: pd.DataFrame,
+    source: str = "source",
+    target: str = "target",
+    weight: str | None = None,
+    undirected: bool = True,
+) -> Edges:
+    """The edges of a table, between nodes with these ids.
+
+    Rows that join a node with itself are dropped. Rows that give the same edge in the same direction count
+    once, and their weights add up. In an undirected graph a-b and b-a are one edge, whose weight is the sum
+    of the two.
+
+    Args:
+        ids: the id of each node, ``[N]``. Where one table has ``100.0`` all over and the other ``100``, they
+            are the same ids.
+        edges: the table, one row per edge.
+        source, target, weight: its columns; without ``weight`` the edges have none.
+        undirected: whether an edge counts in both directions.
+
+    Raises:
+        ValueError: if an id is blank, double or unknown, or a weight is blank or negative.
+
+    Example:
+        >>> links = pd.DataFrame({"source": list("abb"), "target": list("bab"), "weight": [1, 2, 5]})
+        >>> made = make_edges(pd.Series(["a", "b"]), links, weight="weight")
+        >>> made.edge_index.tolist(), made.edge_weight.tolist(), made.self_loops, made.both_ways
+        ([[0, 1], [1, 0]], [3.0, 3.0], 1, 1)
+    """
+    index = _index(ids, "nodes")
+    _refuse_double(index)
+    ends = [
+        _places(index, column(edges, name, "edges", option))
+        for name, option in ((source, "--source"), (target, "--target"))
+    ]
+    edge_index = torch.from_numpy(np.stack(ends))
+    weights = (
+        None if weight is None else torch.from_numpy(_weights(column(edges, weight, "edges", "--weight")))
+    )
+    kept = edge_index[0] != edge_index[1]
+    edge_index, weights = edge_index[:, kept], None if weights is None else weights[kept]
+    rows = edge_index.size(1)
+    edge_index, weights = coalesce(edge_index, weights, len(index), reduce="add")
+    one_way = edge_index.size(1)
+    if undirected:
+        edge_index, weights = to_undirected(edge_index, weights, len(index), reduce="add")
+    both_ways = one_way - edge_index.size(1) // 2 if undirected else 0
+    weights = None if weights is None else weights.float()
+    return Edges(edge_index, weights, int((~kept).sum()), rows - one_way, both_ways)
+
+
+def _weights(series: pd.Series[Any]) -> NDArray[np.float64]:
+    values = numbers(series)
+    wrong = np.flatnonzero(np.isnan(values) | (values < 0))
+    if len(wrong):
+        raise ValueError(
+            f"column {series.name!r} of the edges table has a blank or negative weight in row {wrong[0] + 1} "
+            f"({len(wrong)} such rows); expected 0 or more"
+        )
+    return values
+
+
+def _index(series: pd.Series[Any], what: str) -> pd.Index[Any]:
+    cells = texts(series)
+    if cells.isna().any():
+        row = int(np.flatnonzero(cells.isna())[0]) + 1
+        raise ValueError(f"row {row} of the {what} table has no id in column {series.name!r}; expected one")
+    index: pd.Index[Any] = pd.Index(cells)
+    return index
+
+
+def _refuse_double(ids: pd.Index[Any]) -> None:
+    if len(ids) == 0:
+        raise ValueError("the nodes table is empty; expected one row per node")
+    if not ids.is_unique:
+        double = ids[ids.duplicated()]
+        raise ValueError(
+            f"id {double[0]!r} stands in more than one row of the nodes table ({len(double)} rows too many); "
+            "expected one row per node"
+        )
+
+
+def _places(ids: pd.Index[Any], series: pd.Series[Any]) -> NDArray[np.int64]:
+    """Where the ids of a column of the edges stand in the nodes' table, ``[E]``."""
+    ends = _index(series, "edges")
+    places = ids.get_indexer(ends)
+    if (places < 0).any() and (whole := _whole(ids)).is_unique:  # 100.0 in one table, 100 in the other
+        others = whole.get_indexer(_whole(ends))
+        places = others if (others >= 0).all() else places
+    unknown = np.flatnonzero(places < 0)
+    if len(unknown):
+        end = ends[unknown[0]]
+        other = end.removesuffix(".0") if end.endswith(".0") else f"{end}.0"
+        remedy = "add the node, or drop the edge"
+        if other in ids:
+            remedy = f"there is {other!r}: write ids alike in both tables"
+        raise ValueError(
+            f"row {unknown[0] + 1} of the edges table has {series.name} {end!r}, which is no id of the nodes "
+            f"table ({len(unknown)} such rows); {remedy}"
+        )
+    return places.astype(np.int64)
+
+
+def _whole(ids: pd.Index[Any]) -> pd.Index[Any]:
+    """Ids without their .0, if all of them have it."""
+    return ids.str.replace(r"\.0+$", "", regex=True) if ids.str.fullmatch(r"-?\d+\.0+").all() else ids

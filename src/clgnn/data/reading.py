@@ -1,0 +1,202 @@
+"""A table from a file: CSV in any of the usual spellings, or Parquet.
+
+Delimiter and encoding are found from the first bytes. What can't be told is an error that says which option
+to use, never a guess that would misread the table.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import csv
+import difflib
+import gzip
+import lzma
+import warnings
+import zipfile
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+_HEAD = 1 << 16  # bytes that are looked at
+_DELIMITERS = ",;\t|"
+_PARQUET = (".parquet", ".pq")
+_CSV = (".csv", ".tsv")
+_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+# The first bytes of files that are no text, what they are, and what to do with them.
+_NO_TEXT = (
+    (b"\x1f\x8b", "compressed by gzip", "add .gz to its name"),
+    (b"PK\x03\x04", "a zip archive or an Excel file", "unpack it, or save it as CSV"),
+    (b"PAR1", "a Parquet file", "add .parquet to its name"),
+)
+
+
+def read_table(
+    path: str | PathLike[str],
+    text: tuple[str, ...] = (),
+    *,
+    blank: tuple[str, ...] = (),
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> pd.DataFrame:
+    """A CSV file (``.csv``, ``.tsv``, also compressed), a Parquet file, or a folder of Parquet parts.
+
+    Only an empty cell is a blank: ``NA``, ``None`` and ``nan`` are texts like any other.
+
+    Args:
+        path: the file or the folder. A CSV file may also end in ``.gz``, ``.bz2``, ``.xz`` or ``.zip``.
+        text: the columns that are read as text, such as ids: 007 is not 7.
+        blank: the texts that stand for a blank, besides the empty cell.
+        delimiter: what separates the cells of a CSV file; by default the comma, semicolon, tab or bar that
+            the first 64 KiB have. A ``.tsv`` file has tabs.
+        encoding: of a CSV file; by default UTF-8, or UTF-16 with a byte order mark.
+
+    Raises:
+        ValueError: if there is no such file, or it can't be read; the message says what to do.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "nodes.csv"
+        >>> _ = path.write_text("id;age;land\\n007;30;NA\\n008;;DE\\n")
+        >>> read_table(path, text=("id",))
+            id   age land
+        0  007  30.0   NA
+        1  008   NaN   DE
+    """
+    file = Path(path)
+    if file.is_dir():
+        if not any(part.suffix.lower() in _PARQUET for part in file.rglob("*")):
+            raise ValueError(
+                f"{file} is a folder without Parquet files; expected a file, or a folder of them"
+            )
+    elif not file.is_file():
+        raise ValueError(f"{file} is not there; expected a CSV or Parquet file")
+    try:
+        if file.is_dir() or file.suffix.lower() in _PARQUET:
+            return _without(pd.read_parquet(file), blank)
+        if _kind(file) not in _CSV:
+            raise ValueError(f"it ends in {file.suffix or 'nothing'}; expected .csv, .tsv, .parquet or .pq")
+        return _read_csv(file, text, blank, delimiter, encoding)
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{file} could not be read: {' '.join(str(error).split())}") from error
+
+
+def column(table: pd.DataFrame, name: str, what: str, option: str) -> pd.Series[Any]:
+    """A column of a table, or an error that says which there are.
+
+    Args:
+        table: the table.
+        name: the column's name.
+        what: which table it is, for the message: ``"nodes"`` or ``"edges"``.
+        option: the command's option that names the column, for the message.
+    """
+    if name not in table.columns:
+        names = [str(name) for name in table.columns]
+        close = difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=1)
+        near = [n for n in names if n.lower() in close]
+        there = (
+            f"did you mean {near[0]!r}?" if near else ", ".join(names[:10]) + (", .." if names[10:] else "")
+        )
+        raise ValueError(f"the {what} table has no column {name!r} ({there}); name one with {option}")
+    return table[name]
+
+
+def _without(table: pd.DataFrame, blank: tuple[str, ...]) -> pd.DataFrame:
+    """The table with these texts as missing values."""
+    for name in table.columns if blank else ():
+        if not pd.api.types.is_numeric_dtype(table[name]):
+            found = [isinstance(value, str) and value.strip() in blank for value in table[name]]
+            table[name] = table[name].mask(np.array(found, bool))
+    return table
+
+
+def _kind(file: Path) -> str:
+    """The ending of a file's name, before that of its compression."""
+    compressed = file.suffix.lower() in (*_OPENERS, ".zip")
+    return (Path(file.stem) if compressed else file).suffix.lower()
+
+
+def _read_csv(
+    file: Path, text: tuple[str, ...], blank: tuple[str, ...], delimiter: str | None, encoding: str | None
+) -> pd.DataFrame:
+    head = _head(file)
+    known = _encoding(head, encoding)
+    separator = _delimiter(file, head, known) if delimiter is None else delimiter.replace("\\t", "\t")
+    if len(separator) != 1:
+        raise ValueError(f"the delimiter {delimiter!r} can't be; expected one character, such as , or ;")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(
+                file,
+                sep=separator,
+                encoding=known,
+                dtype=dict.fromkeys(text, "str"),
+                keep_default_na=False,
+                na_values=["", *blank],
+                skipinitialspace=True,
+                index_col=False,
+                low_memory=False,
+            )
+    except UnicodeError as error:
+        if encoding is None:
+            raise _no_utf8() from error
+        raise ValueError(f"it is not {encoding} ({error}); name another --encoding") from error
+    except pd.errors.ParserWarning as error:
+        raise ValueError(
+            "its rows have more values than its first line has names; expected one name for each column: "
+            "add the missing names, or say --delimiter"
+        ) from error
+
+
+def _head(file: Path) -> bytes:
+    """The first bytes, unpacked."""
+    suffix = file.suffix.lower()
+    if suffix == ".zip":
+        with zipfile.ZipFile(file) as archive, archive.open(archive.namelist()[0]) as stream:
+            return stream.read(_HEAD)
+    with _OPENERS.get(suffix, open)(file, "rb") as stream:
+        head: bytes = stream.read(_HEAD)
+    for magic, what, remedy in _NO_TEXT:
+        if head.startswith(magic):
+            raise ValueError(f"it is {what}, and not text: {remedy}")
+    return head
+
+
+def _encoding(head: bytes, chosen: str | None) -> str:
+    if chosen is not None:
+        try:
+            return codecs.lookup(chosen).name
+        except LookupError as error:
+            raise ValueError(f"there is no encoding {chosen!r}; expected one such as latin-1") from error
+    for mark, encoding in _BOMS:
+        if head.startswith(mark):
+            return encoding
+    if b"\0" in head:
+        raise _no_utf8()
+    return "utf-8"
+
+
+def _no_utf8() -> ValueError:
+    return ValueError("it is not UTF-8 text; name its --encoding, such as latin-1, cp1252 or utf-16")
+
+
+def _delimiter(file: Path, head: bytes, encoding: str) -> str:
+    """The delimiter that the first line has; if it has several, the one that the next lines agree on."""
+    if _kind(file) == ".tsv":
+        return "\t"
+    text = head.decode(encoding, errors="ignore")
+    lines = [line for line in text.splitlines() if line.strip()] or [""]
+    there = [delimiter for delimiter in _DELIMITERS if delimiter in lines[0]]
+    if len(there) < 2:
+        return there[0] if there else ","
+    if len(head) == _HEAD:
+        lines = lines[:-1] or lines  # the last one may be cut
+    try:
+        return csv.Sniffer().sniff("\n".join(lines), "".join(there)).delimiter
+    except csv.Error:
+        return max(there, key=lines[0].count)

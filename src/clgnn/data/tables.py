@@ -1,0 +1,277 @@
+"""Two tables, nodes and edges, as a graph; and what must be remembered to read the next ones alike.
+
+The nodes' table has one row per node: an id of any kind, a label that may be blank, and features. Numbers
+and dates are scaled, texts are one-hot, lists are embeddings (see :mod:`clgnn.data.columns`). The edges'
+table has one row per edge: ``source``, ``target`` and, if wanted, ``weight``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from clgnn.data.columns import (
+    Column,
+    TextColumn,
+    column_from_json,
+    column_to_json,
+    learn_column,
+    mostly_numbers,
+)
+from clgnn.data.links import Edges, make_edges
+from clgnn.data.reading import column, read_table
+from clgnn.data.sparse import torch_csr
+from clgnn.data.values import Kind, kind_of, numbers, quoted, texts
+
+__all__ = ["Edges", "Schema", "Task", "column", "read_table"]
+
+MAX_CLASSES = 100
+DENSE_CATEGORIES = 64  # with more one-hot columns in all, x is sparse
+FEW_LABELS = 10  # with fewer, a column may equal the label by chance
+_KINDS: dict[str, Kind] = {"--categorical": "text", "--numeric": "number", "--date": "date"}
+
+Task = Literal["auto", "classification", "regression"]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """How tables become a graph; learned in training, kept with the model.
+
+    Attributes:
+        id: the nodes' id column.
+        label: the label column.
+        classes: the class names in the order of their numbers; None for regression.
+        features: the feature columns.
+        undirected: whether edges count in both directions.
+        source, target, weight: the edges' columns; weight is None if the edges have none.
+        ignored: the columns of the nodes' table that are no features because the user said so.
+        blank: the texts that stand for a blank, for :func:`read_table`.
+    """
+
+    id: str
+    label: str
+    classes: tuple[str, ...] | None
+    features: tuple[Column, ...]
+    undirected: bool = True
+    source: str = "source"
+    target: str = "target"
+    weight: str | None = None
+    ignored: tuple[str, ...] = ()
+    blank: tuple[str, ...] = ()
+
+    @classmethod
+    def learn(
+        cls,
+        nodes: pd.DataFrame,
+        label: str,
+        id: str = "id",
+        ignore: tuple[str, ...] = (),
+        task: Task = "auto",
+        *,
+        categorical: tuple[str, ...] = (),
+        numeric: tuple[str, ...] = (),
+        date: tuple[str, ...] = (),
+        features: tuple[str, ...] = (),
+        **edges: Any,
+    ) -> Self:
+        """The schema of a table of nodes. What could be misread is refused, unless it is declared.
+
+        Args:
+            nodes: the table, one row per node.
+            label, id: its columns with the labels and the ids.
+            ignore: the columns that are no features.
+            task: ``"auto"`` takes labels with fractions as numbers to predict, and all others as classes.
+            categorical, numeric, date: the columns that are categories, numbers or ISO dates, whatever
+                they look like.
+            features: the columns that are features although they have the same values as the label.
+            **edges: the fields about edges, and ``blank``.
+
+        Raises:
+            ValueError: if a column is not there or could be misread, or the labels can't be learned.
+
+        Example:
+            >>> nodes = pd.DataFrame({"id": ["a", "b"], "age": [20, 40], "label": ["yes", "no"]})
+            >>> schema = Schema.learn(nodes, "label")
+            >>> schema.classes, schema.describe()[-1]
+            (('no', 'yes'), ('age', 'number', 'mean 30, std 10'))
+        """
+        column(nodes, id, "nodes", "--id")
+        labels = column(nodes, label, "nodes", "--label")
+        for name in ignore:
+            column(nodes, name, "nodes", "--ignore")
+        if len(nodes) == 0:
+            raise ValueError("the nodes table is empty; expected one row per node")
+        classes = _learn_classes(labels, task)
+        used = nodes.drop(columns=[id, label, *ignore])
+        for name in features:
+            column(used, name, "nodes", "--feature")
+        kinds = _declared(used, {"--categorical": categorical, "--numeric": numeric, "--date": date})
+        _refuse_leaks(used.drop(columns=list(features)), labels)
+        learned = tuple(learn_column(used[name], kinds.get(name)) for name in used.columns)
+        return cls(id, label, classes, learned, ignored=tuple(dict.fromkeys(ignore)), **edges)
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """The columns of the nodes' table that :func:`read_table` must read as text."""
+        return (self.id, *(feature.name for feature in self.features if isinstance(feature, TextColumn)))
+
+    def describe(self) -> list[tuple[str, str, str]]:
+        """Every column of the nodes' table, how it is read, and a detail: to be shown before training.
+
+        A column is read as a ``number``, ``category``, ``date`` or ``embedding``, or it is ``ignored``.
+        """
+        what = "label, a number" if self.classes is None else f"label, {len(self.classes)} classes: "
+        rows = [(self.id, "ignored", "id"), (self.label, "ignored", what + _listed(self.classes or ()))]
+        rows += [(name, "ignored", "asked for") for name in self.ignored]
+        return rows + [
+            (f.name, "category" if f.kind == "text" else f.kind, f.describe()) for f in self.features
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """The schema as plain values."""
+        return {**asdict(self), "features": [column_to_json(feature) for feature in self.features]}
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Self:
+        """The schema that :meth:`to_json` wrote."""
+        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
+        fields["features"] = tuple(column_from_json(feature) for feature in content["features"])
+        return cls(**fields)
+
+    def graph(self, nodes: pd.DataFrame, edges: pd.DataFrame | Edges, label: str | None = None) -> Data:
+        """The graph of two tables.
+
+        Args:
+            nodes: the table of nodes.
+            edges: the table of edges, or what :meth:`edges` made of it.
+            label: the column with the labels; without it all are unknown.
+
+        Returns:
+            A ``Data`` with ``x`` ``[N, p]`` float32, sparse CSR if there are more than 64 one-hot columns;
+            ``edge_index`` ``[2, E]``; ``edge_weight`` ``[E]`` if the edges have weights; and ``y`` ``[N]``.
+
+        Example:
+            >>> nodes = pd.DataFrame({"id": ["a", "b"], "job": ["cook", None], "label": ["yes", "no"]})
+            >>> links = pd.DataFrame({"source": ["a"], "target": ["b"]})
+            >>> data = Schema.learn(nodes, "label").graph(nodes, links, "label")
+            >>> data.x.tolist(), data.edge_index.tolist(), data.y.tolist()
+            ([[1.0], [0.0]], [[0, 1], [1, 0]], [1, 0])
+        """
+        made = edges if isinstance(edges, Edges) else self.edges(nodes, edges)
+        missing = [f.name for f in self.features if f.name not in nodes.columns]
+        if missing:
+            raise ValueError(
+                f"the nodes table has no column {', '.join(map(repr, missing))}, which the model was "
+                f"fitted with; expected {len(self.features)} feature columns"
+            )
+        y = self.labels(nodes, label) if label is not None else self._unknown(len(nodes))
+        data = Data(x=self._x(nodes), edge_index=made.edge_index, y=y)
+        if made.edge_weight is not None:
+            data.edge_weight = made.edge_weight
+        return data
+
+    def labels(self, nodes: pd.DataFrame, label: str) -> Tensor:
+        """The labels of a column, ``[N]``: class numbers or reals; -1 or NaN for a blank."""
+        series = column(nodes, label, "nodes", "--label")
+        if self.classes is None:
+            return torch.from_numpy(numbers(series))
+        cells = texts(series)
+        codes = pd.Index(self.classes).get_indexer(pd.Index(cells))
+        unseen = cells.notna().to_numpy() & (codes < 0)
+        if unseen.any():
+            raise ValueError(
+                f"the label column {label!r} has class {cells[unseen].iloc[0]!r}, unseen in training; "
+                f"expected one of {_listed(self.classes)}, or a blank for unknown"
+            )
+        return torch.from_numpy(codes.astype(np.int64))
+
+    def edges(self, nodes: pd.DataFrame, edges: pd.DataFrame) -> Edges:
+        """The edges between the nodes of a table, and what was dropped to make them.
+
+        See :func:`clgnn.data.links.make_edges`.
+        """
+        ids = column(nodes, self.id, "nodes", "--id")
+        return make_edges(ids, edges, self.source, self.target, self.weight, self.undirected)
+
+    def _x(self, nodes: pd.DataFrame) -> Tensor:
+        blocks = [feature.encode(nodes[feature.name]) for feature in self.features]
+        if not blocks:
+            return torch.ones(len(nodes), 1)
+        if sum(block.shape[1] for block in blocks if sp.issparse(block)) > DENSE_CATEGORIES:
+            return torch_csr(sp.hstack([sp.csr_array(block) for block in blocks], format="csr"))
+        dense = [block.toarray() if sp.issparse(block) else block for block in blocks]
+        return torch.from_numpy(np.concatenate(dense, axis=1))
+
+    def _unknown(self, count: int) -> Tensor:
+        return torch.full((count,), -1) if self.classes is not None else torch.full((count,), torch.nan)
+
+
+def _declared(used: pd.DataFrame, options: dict[str, tuple[str, ...]]) -> dict[str, Kind]:
+    """The kinds of the columns that the user declared; each must be a feature, and declared once."""
+    declared: dict[str, Kind] = {}
+    for option, names in options.items():
+        for name in names:
+            column(used, name, "nodes", option)
+            if name in declared:
+                raise ValueError(f"column {name!r} is declared twice; expected one kind: drop {option}")
+            declared[name] = _KINDS[option]
+    return declared
+
+
+def _refuse_leaks(used: pd.DataFrame, labels: pd.Series[Any]) -> None:
+    """Refuses features with the label's values wherever the label is known: a second column of labels."""
+    known = texts(labels).dropna()
+    if len(known) < FEW_LABELS:
+        return
+    rows = texts(labels).notna().to_numpy()
+    for name in used.columns:
+        series = used[name][rows]
+        # most columns differ in the first rows
+        if all((texts(part) == known.iloc[: len(part)]).all() for part in (series.iloc[:FEW_LABELS], series)):
+            raise ValueError(
+                f"column {name!r} has the same values as the label column {labels.name!r} wherever a label "
+                f"is known, so that it would leak the label: say --ignore {quoted(name)}, or --feature "
+                f"{quoted(name)} if it is known of new nodes too"
+            )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:10]) + (", .." if len(names) > 10 else "")
+
+
+def _learn_classes(series: pd.Series[Any], task: Task) -> tuple[str, ...] | None:
+    """The classes of a label column; None for regression."""
+    cells = texts(series)
+    known = cells.dropna().set_axis(np.flatnonzero(cells.notna()) + 1)
+    if known.empty:
+        raise ValueError(f"no node has a label in column {series.name!r}; expected some")
+    found = pd.api.types.infer_dtype(series, skipna=True)
+    numeric = kind_of(series) == "number" and found != "boolean"
+    if task == "regression" or (task == "auto" and numeric and bool((numbers(series) % 1 > 0).any())):
+        numbers(series)
+        return None
+    if task == "auto" and not numeric and (slips := mostly_numbers(known)) is not None:
+        count, first, row = slips
+        raise ValueError(
+            f"the label column {series.name!r} holds numbers, but {count} of its {len(known)} labels are "
+            f"not: {first!r} in row {row} is the first; correct them, or say --blank {quoted(first)} or "
+            "--task classification"
+        )
+    names = list(known.unique())
+    if task == "auto" and len(names) > MAX_CLASSES:
+        raise ValueError(
+            f"the label column {series.name!r} has {len(names)} different values; say --task classification "
+            "or --task regression"
+        )
+    if len(names) == 1:
+        raise ValueError(
+            f"all labels in column {series.name!r} are {names[0]!r}; expected two classes or more"
+        )
+    return tuple(sorted(names, key=float) if numeric else sorted(names))

@@ -1,0 +1,96 @@
+"""The part of the graph that the outputs at a few nodes depend on: their receptive field.
+
+A GNN of L layers sees L hops. Where few nodes have a label, a gradient step needs the L-hop neighbourhood
+of the targets alone, and is the same to the last gradient as on the whole graph; so is the validation of a
+few nodes.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch_geometric.nn import MessagePassing
+from torch_geometric.utils import k_hop_subgraph
+
+from clgnn.data.graph import Graph
+from clgnn.data.sparse import scipy_csr, torch_csr
+from clgnn.engine.runner import Runner
+
+WORTHWHILE = 0.7
+"""A part that has more of the nodes than this is no gain."""
+
+
+def receptive_field(runner: Runner, graph: Graph, targets: Tensor, columns: int) -> tuple[Graph, Tensor]:
+    """The part of a graph that the representation of the targets depends on.
+
+    How far a GNN looks is its attribute ``hops``, which ours have and yours may have. For other PyG modules
+    it is the number of their message passing layers, or one more where they look at degrees. In either case
+    the part is taken only if the representations then are what they are on the whole graph. With running
+    statistics, which look at all nodes, or when in doubt, the part is the whole.
+
+    Args:
+        runner: runs the GNN.
+        graph: N nodes.
+        targets: bool ``[N]``.
+        columns: label columns, C.
+
+    Returns:
+        The part, and its nodes ``[n]`` as indices into the graph's.
+
+    Example:
+        >>> import torch
+        >>> from clgnn.nn import GCN
+        >>> line = Graph(torch.rand(9, 3), torch.stack([torch.arange(8), torch.arange(1, 9)]), None, (9,))
+        >>> receptive_field(Runner(GCN(3, 8, 2)), line, torch.arange(9) == 6, 0)[1]
+        tensor([4, 5, 6])
+    """
+    declared = getattr(runner.gnn, "hops", None)
+    layers = _message_passing(runner.gnn) if declared is None else 0
+    for hops in [declared] if declared is not None else [layers, layers + 1] if layers else []:
+        nodes, edge_index, _, kept = k_hop_subgraph(
+            targets.nonzero().squeeze(1),
+            hops,
+            graph.edge_index,
+            relabel_nodes=True,
+            num_nodes=graph.num_nodes,
+        )
+        if len(nodes) > WORTHWHILE * graph.num_nodes:
+            break
+        weight, attr = (None if of is None else of[kept] for of in (graph.edge_weight, graph.edge_attr))
+        part = Graph(_rows(graph.x, nodes), edge_index, weight, (len(nodes),), attr)
+        if _same(runner, graph, part, nodes, targets, columns):
+            return part, nodes
+    return graph, torch.arange(graph.num_nodes, device=graph.x.device)
+
+
+def _message_passing(gnn: torch.nn.Module) -> int:
+    """The number of layers that look one hop further.
+
+    0 if running statistics look everywhere, or if a layer keeps the edges of the first graph that it saw.
+    """
+    if next(gnn.buffers(), None) is not None or any(getattr(m, "cached", False) for m in gnn.modules()):
+        return 0
+    return sum(isinstance(module, MessagePassing) for module in gnn.modules())
+
+
+def _rows(x: Tensor, nodes: Tensor) -> Tensor:
+    if x.layout == torch.strided:
+        return x[nodes]
+    return torch_csr(scipy_csr(x)[nodes.cpu().numpy()], x.dtype, x.device)
+
+
+@torch.no_grad()
+def _same(runner: Runner, graph: Graph, part: Graph, nodes: Tensor, targets: Tensor, columns: int) -> bool:
+    """Whether the part gives the representations of the whole, for some labels, without dropout."""
+    labels = torch.linspace(-1, 1, graph.num_nodes * columns, device=graph.x.device)
+    labels = labels.sin().view(graph.num_nodes, 1, columns)
+    training = runner.gnn.training
+    runner.gnn.eval()
+    try:
+        whole = runner.mean(graph, labels)[targets]
+        of_part = runner.mean(part, labels[nodes])[targets[nodes]]
+    except Exception:  # whatever a module wants with the whole graph
+        return False
+    finally:
+        runner.gnn.train(training)
+    return torch.allclose(whole, of_part, rtol=1e-4, atol=1e-5 * max(1.0, float(whole.abs().max())))

@@ -1,0 +1,185 @@
+"""The sparse operators that the GNNs share: propagation along edges, and sparse features.
+
+Everything a layer multiplies with and does not learn, the adjacency matrix A and a sparse X, is a
+:class:`SparseMatrix`. Node features are ``[N, ...]`` with nodes first, so that K samples of h
+channels, ``[N, K, h]``, are K*h columns of one product ``A @ H``.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from clgnn.data.derived import derived
+from clgnn.data.graph import Graph
+from clgnn.data.sparse import scipy_csr, torch_csr
+
+Normalization = Literal["row", "sym", "mean", "sum"]
+
+
+class _Product(torch.autograd.Function):
+    """``A @ H`` with the gradient ``Aᵀ @ dH``, from a transpose that is made once."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix: SparseMatrix, dense: Tensor) -> Tensor:
+        ctx.matrix = matrix
+        return _multiply(matrix.csr, dense)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor]:
+        return None, ctx.matrix.transpose_product(grads[0])
+
+
+def _multiply(csr: Tensor, dense: Tensor) -> Tensor:
+    # with "sum", which a GPU does not have, a CPU uses all of its cores
+    product: Tensor = torch.sparse.mm(csr, dense) if dense.is_cuda else torch.sparse.mm(csr, dense, "sum")
+    return product
+
+
+class SparseMatrix:
+    """A constant sparse matrix, with gradients to what it is multiplied with.
+
+    Args:
+        csr: a sparse CSR tensor ``[M, N]``.
+
+    Example:
+        >>> import torch
+        >>> a = SparseMatrix(torch.eye(3).to_sparse_csr())
+        >>> (a @ torch.ones(3, 2, 4)).shape
+        torch.Size([3, 2, 4])
+    """
+
+    def __init__(self, csr: Tensor) -> None:
+        self.csr = csr
+
+    @cached_property
+    def transposed(self) -> Tensor:
+        return torch_csr(scipy_csr(self.csr).T.tocsr(), self.csr.dtype, self.csr.device)
+
+    @cached_property
+    def degree(self) -> Tensor:
+        """The number of stored entries of each row, ``[M]``."""
+        return self.csr.crow_indices().diff()
+
+    def __matmul__(self, dense: Tensor) -> Tensor:
+        """``A @ H`` for H of shape ``[N, ...]``; the trailing dimensions are columns."""
+        if dense.numel() == 0:
+            return dense.new_zeros(self.csr.size(0), *dense.shape[1:])
+        columns = dense.reshape(dense.size(0), -1)
+        product: Tensor = _Product.apply(self, columns)  # type: ignore[no-untyped-call]
+        return product.view(self.csr.size(0), *dense.shape[1:])
+
+    def transpose_product(self, dense: Tensor) -> Tensor:
+        """``Aᵀ @ H``, without a gradient: that of ``A @ H``."""
+        columns = dense.reshape(dense.size(0), -1).contiguous()
+        return _multiply(self.transposed, columns).view(self.csr.size(1), *dense.shape[1:])
+
+
+def propagation(
+    edge_index: Tensor,
+    num_nodes: int,
+    edge_weight: Tensor | None = None,
+    normalization: Normalization = "row",
+    self_loops: bool = True,
+    dtype: torch.dtype = torch.float32,
+) -> SparseMatrix:
+    r"""The operator that gathers neighbours: ``(A H)_v`` is a sum over the edges u → v.
+
+    ==========  =======================================  ==========================
+    ``"row"``   :math:`D^{-1} (A + I)`                   the paper's inductive GCN
+    ``"sym"``   :math:`D^{-1/2} (A + I) D^{-1/2}`        Kipf and Welling
+    ``"mean"``  :math:`D^{-1} A`, 0 for isolated nodes   GraphSAGE
+    ``"sum"``   :math:`A`                                GIN
+    ==========  =======================================  ==========================
+
+    Args:
+        edge_index: ``[2, E]``, sources above targets, as in PyG.
+        num_nodes: N.
+        edge_weight: ``[E]``, non-negative; 1 if not given.
+        normalization: see the table; D holds the row sums.
+        self_loops: whether each node counts as its own neighbour ("row" and "sym" only).
+        dtype: of the values.
+
+    Returns:
+        The operator ``[N, N]``; made once for an ``edge_index`` and kept while that tensor lives.
+    """
+    made = derived(edge_index)
+    key = (num_nodes, normalization, self_loops, dtype)
+    version = None if edge_weight is None else edge_weight._version
+    if key in made and made[key][0] is edge_weight and made[key][1] == version:
+        operator: SparseMatrix = made[key][2]
+        return operator
+    source, target = edge_index.cpu().numpy()
+    weight = np.ones(len(source)) if edge_weight is None else edge_weight.double().cpu().numpy()
+    a = sp.csr_array((weight, (target, source)), shape=(num_nodes, num_nodes))
+    if self_loops and normalization in ("row", "sym"):
+        a = sp.csr_array(a + sp.eye_array(num_nodes, format="csr"))
+    degree = np.asarray(a.sum(axis=1)).reshape(-1)
+    with np.errstate(divide="ignore"):
+        if normalization in ("row", "mean"):
+            a = sp.csr_array(sp.diags_array(np.where(degree > 0, 1 / degree, 0)) @ a)
+        elif normalization == "sym":
+            root = sp.diags_array(np.where(degree > 0, degree**-0.5, 0))
+            a = sp.csr_array(root @ a @ root)
+    a.sort_indices()
+    operator = SparseMatrix(torch_csr(a, dtype, edge_index.device))
+    made[key] = (edge_weight, version, operator)
+    return operator
+
+
+def adjacency(graph: Graph) -> Tensor:
+    """Aᵀ as PyG's layers take it in place of ``edge_index``: CSR ``[N, N]``, one row per target."""
+    return propagation(graph.edge_index, graph.num_nodes, graph.edge_weight, "sum", dtype=graph.x.dtype).csr
+
+
+def sample_neighbors(operator: SparseMatrix, size: int) -> SparseMatrix:
+    """At most ``size`` neighbours of each node, drawn without replacement, as a mean.
+
+    Floyd's algorithm, for all nodes at once: ``size`` steps, no sorting, no loop over nodes. The
+    random numbers are torch's own, as those of dropout are.
+
+    Args:
+        operator: the full neighbourhood; its values weigh the neighbours.
+        size: how many to draw.
+
+    Returns:
+        An operator whose rows sum to 1 (0 for a node without neighbours).
+    """
+    csr, degree = operator.csr, operator.degree
+    first = csr.crow_indices()[:-1]
+    offsets = torch.arange(size, device=csr.device).repeat(len(degree), 1)
+    many = (degree > size).nonzero().squeeze(1)
+    drawn = offsets[many]
+    for i in range(size):
+        last = degree[many] - size + i
+        pick = (torch.rand(len(many), device=csr.device) * (last + 1)).long().clamp_(max=last)
+        taken = (drawn[:, :i] == pick[:, None]).any(1)
+        drawn[:, i] = torch.where(taken, last, pick)
+    offsets[many] = drawn.sort(1).values
+    kept = offsets < degree[:, None]
+    entries = (first[:, None] + offsets)[kept]
+    counts = degree.clamp(max=size)
+    rows = torch.repeat_interleave(counts)
+    values = csr.values()[entries]
+    total = torch.zeros(len(degree), dtype=values.dtype, device=csr.device).index_add_(0, rows, values)
+    crow = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+    values = values / total.clamp(min=torch.finfo(values.dtype).tiny)[rows]
+    columns = csr.col_indices()[entries]
+    return SparseMatrix(torch.sparse_csr_tensor(crow, columns, values, csr.shape, check_invariants=False))
+
+
+def project(x: Tensor, weight: Tensor) -> Tensor:
+    """``X Wᵀ`` for dense or sparse X ``[N, p]`` and W ``[h, p]``."""
+    if x.layout == torch.strided:
+        return x @ weight.t()
+    made = derived(x)
+    if "matrix" not in made:
+        # a copy of x, not x itself, which would then never be freed
+        made["matrix"] = SparseMatrix(x.detach().to_sparse_csr())
+    matrix: SparseMatrix = made["matrix"]
+    return matrix @ weight.t()

@@ -1,0 +1,1 @@
+"""What users call: one interface for collective learning and for every rival."""

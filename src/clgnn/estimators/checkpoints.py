@@ -1,0 +1,163 @@
+"""Finished iterations on disk, so that an interrupted fit goes on where it ended."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import types
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
+
+from clgnn.collective.component import Component
+from clgnn.collective.learning import Epoch
+from clgnn.files import written
+
+FORMAT = 2
+_STATE, _WEIGHTS = "checkpoint.json", "{}.weights.safetensors"
+_OWN = re.compile(r"checkpoint\.json|\d+\.weights\.safetensors")
+
+
+def fingerprint(parameters: dict[str, Any], tensors: Iterable[Tensor | None]) -> str:
+    """A hash of everything that a fit depends on.
+
+    Example:
+        >>> from functools import partial
+        >>> def gnn(i, o, h=1): ...
+        >>> one, other = (fingerprint({"gnn": partial(gnn, h=h)}, []) for h in (1, 2))
+        >>> one == other
+        False
+    """
+    digest = hashlib.sha256()
+    for name in sorted(parameters):
+        digest.update(f"{name}={_described(parameters[name])};".encode())
+    for tensor in tensors:
+        digest.update(b"none" if tensor is None else _bytes(tensor))
+    return digest.hexdigest()
+
+
+def _bytes(tensor: Tensor) -> bytes:
+    parts = [tensor]
+    if tensor.layout == torch.sparse_csr:
+        parts = [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
+    return b"".join(
+        f"{part.dtype}{tuple(part.shape)}".encode() + part.detach().cpu().contiguous().numpy().tobytes()
+        for part in parts
+    )
+
+
+def _described(value: Any) -> str:
+    """A value as a text that says all that matters of it and that is the same in every run."""
+    if isinstance(value, nn.Module):
+        digest = hashlib.sha256(repr(value).encode())
+        for name, weight in value.state_dict().items():
+            digest.update(name.encode() + (_bytes(weight) if isinstance(weight, Tensor) else b""))
+        return f"{type(value).__qualname__} {digest.hexdigest()}"
+    if isinstance(value, functools.partial):
+        return f"partial({_described(value.func)}, {_described(value.args)}, {_described(value.keywords)})"
+    if isinstance(value, types.FunctionType):
+        inner = [cell.cell_contents for cell in value.__closure__ or ()]
+        given = (value.__defaults__, value.__kwdefaults__, inner)
+        return f"{value.__module__}.{value.__qualname__} {_described(value.__code__)} {_described(given)}"
+    if isinstance(value, types.CodeType):
+        return f"{value.co_code.hex()} {value.co_names} {_described(value.co_consts)}"
+    if isinstance(value, types.MethodType):
+        return f"{_described(value.__self__)}.{_described(value.__func__)}"
+    if isinstance(value, dict):
+        return str(sorted((str(key), _described(item)) for key, item in value.items()))
+    if isinstance(value, list | tuple):
+        return str([_described(item) for item in value])
+    if value is None or isinstance(value, str | bytes | int | float | complex | bool):
+        return repr(value)
+    return str(getattr(value, "__qualname__", None) or type(value).__qualname__)  # a class, or an object
+
+
+def write(
+    folder: str | os.PathLike[str], key: str, components: Sequence[Component], epochs: Sequence[Epoch]
+) -> None:
+    """Writes the newest of the finished iterations; what was there of the others stays."""
+    t = len(components) - 1
+    state = {
+        name: part.detach().cpu().clone().contiguous() for name, part in components[t].state_dict().items()
+    }
+    content = save(state)
+    with written(Path(folder) / _WEIGHTS.format(t)) as temporary:
+        temporary.write_bytes(content)
+    sums = [] if t == 0 else _read(Path(folder))["sha256"][:t]
+    about = {
+        "format": FORMAT,
+        "key": key,
+        "sha256": [*sums, hashlib.sha256(content).hexdigest()],
+        "epochs": [{k: None if v != v else v for k, v in asdict(epoch).items()} for epoch in epochs],
+    }
+    with written(Path(folder) / _STATE) as temporary:
+        temporary.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+def resume(
+    folder: str | os.PathLike[str], key: str, blank: Callable[[], Component]
+) -> tuple[list[Component], list[Epoch]]:
+    """The finished iterations of an interrupted fit, and their epochs; nothing if there are none."""
+    file = Path(folder) / _STATE
+    if not file.is_file():
+        return [], []
+    state = _read(Path(folder))
+    if state["key"] != key:
+        raise ValueError(
+            f"{folder} holds an interrupted fit with other settings, another graph or other labels; "
+            "go on with the same ones, or remove it to start anew"
+        )
+    components = []
+    with torch.random.fork_rng():  # a blank component draws weights, which nobody keeps
+        for t, expected in enumerate(state["sha256"]):
+            path = Path(folder) / _WEIGHTS.format(t)
+            try:
+                content = path.read_bytes()
+                if hashlib.sha256(content).hexdigest() != expected:
+                    raise ValueError("its checksum is another one")
+                component = blank()
+                component.load_state_dict(load(content))
+            except (OSError, SafetensorError, RuntimeError, ValueError) as error:
+                reason = str(error).splitlines()[0]
+                raise ValueError(f"{path} is damaged ({reason}); remove {folder} to start anew") from error
+            components.append(component.eval())
+    return components, [Epoch(**{**epoch, "metric": _number(epoch["metric"])}) for epoch in state["epochs"]]
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    file = folder / _STATE
+    try:
+        state = json.loads(file.read_text(encoding="utf-8"))
+        if state["format"] != FORMAT:
+            raise ValueError(f"it is of format {state['format']}, and this version writes {FORMAT}")
+        sizes = {len(state[name]) for name in ("sha256", "epochs")}
+        if 0 in sizes or not isinstance(state["key"], str):
+            raise ValueError("it is not complete")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{file} is damaged ({error}); remove {folder} to start anew") from error
+    return dict(state)
+
+
+def discard(folder: str | os.PathLike[str]) -> None:
+    """Removes the files of a checkpoint, and its folder if nothing else is in it."""
+    path = Path(folder)
+    if not path.is_dir():
+        return
+    for file in path.iterdir():
+        if _OWN.fullmatch(file.name) and file.is_file():
+            file.unlink()
+    if not any(path.iterdir()):
+        path.rmdir()

@@ -1,0 +1,196 @@
+"""From the labels that users have to those that the method works with, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from clgnn.collective.sampling import Categorical, Gaussian, LabelDistribution
+from clgnn.data.graph import known
+from clgnn.estimators.metrics import CLASSIFICATION, REGRESSION, Array, as_array
+
+
+class Labelling(Protocol):
+    """What was learned of the labels themselves."""
+
+    metrics: ClassVar[dict[str, Callable[[Array, Array], float]]]
+
+    default_metric: ClassVar[str]
+
+    @property
+    def family(self) -> LabelDistribution: ...
+
+    def encode(self, y: Tensor, name: str) -> Tensor:
+        """The user's labels ``[N]`` to the family's; ``name`` is the mask that they came from."""
+
+    def unknown(self, num_nodes: int) -> Tensor:
+        """No label for anybody, ``[N]``, as :meth:`encode` gives it."""
+
+    def restore(self, y: Tensor) -> Tensor:
+        """Known labels of the family ``[N]`` in the units of :meth:`decode`."""
+
+    def decode(self, outputs: Tensor) -> Tensor:
+        """The head's outputs ``[..., outputs]`` to probabilities, or to means and standard deviations."""
+
+    def log_loss(self, distribution: Tensor, y: Tensor) -> float:
+        """Mean negative log-likelihood, in the units of :meth:`decode`; it decides between equals."""
+
+    def predict(self, distribution: Tensor) -> Tensor:
+        """The most probable label of each node, ``[N]``, from what :meth:`decode` gives."""
+
+    def uncertainty(self, distribution: Tensor) -> Tensor:
+        """How unsure a prediction is, ``[N]``, from what :meth:`decode` gives."""
+
+    def spread(self, samples: Tensor) -> Tensor:
+        """How much single samples ``[N, S, outputs]`` differ, one number for each node, ``[N]``."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Integer classes, in order; -1 is unknown.
+
+    Example:
+        >>> import torch
+        >>> Classes.learn(torch.tensor([7, -1, 3, 7])).encode(torch.tensor([3, 7, -1]), "train_mask")
+        tensor([ 0,  1, -1])
+    """
+
+    metrics: ClassVar[dict[str, Callable[[Array, Array], float]]] = CLASSIFICATION
+    default_metric: ClassVar[str] = "accuracy"
+    values: tuple[int, ...]
+    weights: tuple[float, ...] | None = None
+
+    @classmethod
+    def learn(cls, y: Tensor, class_weight: str | dict[int, float] | None = None) -> Self:
+        if y.is_floating_point():
+            raise ValueError(
+                f"y is {y.dtype}; expected integer classes, -1 if unknown. For numbers: CollectiveRegressor"
+            )
+        values, counts = y[known(y)].unique(return_counts=True)
+        if len(values) < 2:
+            raise ValueError(
+                f"all training labels are of class {int(values[0])}; expected two classes at least"
+            )
+        classes = tuple(values.tolist())
+        if class_weight is None:
+            return cls(classes)
+        if class_weight == "balanced":
+            balanced = counts.sum() / (len(values) * counts)
+            return cls(classes, tuple(balanced.tolist()))
+        if not isinstance(class_weight, dict) or set(class_weight) != set(classes):
+            raise ValueError(
+                f"class_weight is {class_weight!r}; expected 'balanced', or a dict with one weight for each "
+                f"class: {{{', '.join(f'{c}: 1.0' for c in classes)}}}"
+            )
+        return cls(classes, tuple(float(class_weight[c]) for c in classes))
+
+    @property
+    def family(self) -> Categorical:
+        return Categorical(len(self.values), self.weights)
+
+    def encode(self, y: Tensor, name: str) -> Tensor:
+        if y.is_floating_point():
+            raise ValueError(f"y is {y.dtype}; expected integer classes, -1 for unknown")
+        values = torch.tensor(self.values)
+        index = torch.searchsorted(values, y.contiguous()).clamp(max=len(values) - 1)
+        unseen = known(y) & (values[index] != y)
+        if bool(unseen.any()):
+            raise ValueError(
+                f"{name} has class {int(y[unseen][0])}, which no training label has; expected one of "
+                f"{self.values}: leave those nodes out, or add training labels"
+            )
+        return torch.where(known(y), index, -1)
+
+    def unknown(self, num_nodes: int) -> Tensor:
+        return torch.full((num_nodes,), -1)
+
+    def restore(self, y: Tensor) -> Tensor:
+        return y
+
+    def decode(self, outputs: Tensor) -> Tensor:
+        return outputs.softmax(dim=-1)
+
+    def log_loss(self, distribution: Tensor, y: Tensor) -> float:
+        likelihood = distribution.gather(1, y.unsqueeze(1))
+        return -likelihood.clamp(min=1e-30).log().mean().item()
+
+    def predict(self, distribution: Tensor) -> Tensor:
+        return torch.tensor(self.values)[distribution.argmax(dim=1)]
+
+    def uncertainty(self, distribution: Tensor) -> Tensor:
+        return 1 - distribution.amax(dim=1)
+
+    def spread(self, samples: Tensor) -> Tensor:
+        predicted = samples.mean(dim=1).argmax(dim=1)
+        probability = self.decode(samples)[torch.arange(len(samples)), :, predicted]
+        return probability.std(dim=1, correction=0)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Real labels, standardised by the mean and deviation of the training labels; NaN is unknown.
+
+    Example:
+        >>> import torch
+        >>> Numbers.learn(torch.tensor([1.0, 3.0])).encode(torch.tensor([3.0, 2.0]), "train_mask")
+        tensor([1., 0.])
+    """
+
+    metrics: ClassVar[dict[str, Callable[[Array, Array], float]]] = REGRESSION
+    default_metric: ClassVar[str] = "rmse"
+    mean: float
+    std: float
+
+    @classmethod
+    def learn(cls, y: Tensor) -> Self:
+        values = y[known(y)].double()
+        if bool(values.isinf().any()):
+            raise ValueError("y has infinite values; expected numbers, NaN for unknown")
+        std = values.std(correction=0).item()
+        if not std > 0:
+            raise ValueError(f"all training labels are {values[0].item():g}; expected two values at least")
+        return cls(values.mean().item(), std)
+
+    @property
+    def family(self) -> Gaussian:
+        return Gaussian()
+
+    def encode(self, y: Tensor, name: str) -> Tensor:
+        if not y.is_floating_point():
+            raise ValueError(
+                f"y is {y.dtype}; expected real labels, NaN for unknown. For classes: CollectiveClassifier"
+            )
+        return ((y.double() - self.mean) / self.std).float()
+
+    def unknown(self, num_nodes: int) -> Tensor:
+        return torch.full((num_nodes,), float("nan"))
+
+    def restore(self, y: Tensor) -> Tensor:
+        return y * self.std + self.mean
+
+    def decode(self, outputs: Tensor) -> Tensor:
+        mean, scale = outputs[..., 0], Gaussian().scale(outputs)
+        return torch.stack([mean * self.std + self.mean, scale * self.std], dim=-1)
+
+    def log_loss(self, distribution: Tensor, y: Tensor) -> float:
+        mean, std = distribution.unbind(dim=1)
+        return F.gaussian_nll_loss(mean, y, std**2, full=True).item()
+
+    def predict(self, distribution: Tensor) -> Tensor:
+        return distribution[:, 0]
+
+    def uncertainty(self, distribution: Tensor) -> Tensor:
+        return distribution[:, 1]
+
+    def spread(self, samples: Tensor) -> Tensor:
+        return self.decode(samples)[..., 0].std(dim=1, correction=0)
+
+
+def measure(labelling: Labelling, metric: str, y: Tensor, distribution: Tensor) -> float:
+    """A metric of encoded labels ``[N]`` and of what ``decode`` gives, in the user's units."""
+    return labelling.metrics[metric](as_array(labelling.restore(y)), as_array(distribution))

@@ -1,0 +1,350 @@
+"""What every estimator is: labels come through one door, validation judges exactly what is predicted."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import pandas as pd
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from torch import Tensor, nn
+
+from clgnn.collective.component import GNN
+from clgnn.collective.learning import Epoch, Validation
+from clgnn.data.graph import (
+    Graph,
+    Graphs,
+    Mask,
+    Nodes,
+    as_graph,
+    as_mask,
+    by_graph,
+    disjoint,
+    known,
+    labels_to_learn,
+    visible_labels,
+)
+from clgnn.estimators import persistence
+from clgnn.estimators.labelling import Classes, Labelling, Numbers, measure
+from clgnn.estimators.settings import CHOICES, RANGES, Expected
+from clgnn.estimators.validation import build_validation
+
+OnEpoch = Callable[[Epoch], Any]
+
+
+def ignore(epoch: Epoch) -> None:
+    """The ``on_epoch`` of those who do not listen."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What ``fit`` was given, checked: hidden labels have gone.
+
+    Attributes:
+        graph: N nodes, on the estimator's device.
+        y: the training labels ``[N]`` as the labelling encodes them, unknown elsewhere.
+        validation: what chooses; None if no validation labels were given.
+    """
+
+    graph: Graph
+    y: Tensor
+    validation: Validation | None
+
+
+class NodeEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator of the labels of nodes: the interface of collective learning and of every rival.
+
+    Labels are seen through an explicit mask alone: the training labels in ``fit``, the observed ones in
+    prediction. **A prediction on the training graph uses the training labels only if ``observed_mask`` has
+    them.**
+
+    A subclass is a dataclass of its parameters, ``test_labels``, ``metric`` and ``seed`` among them. It
+    learns in ``fit``, which begins with :meth:`_task`, and predicts in :meth:`_distribution`.
+
+    Attributes:
+        labelling_: what was learned of the labels themselves.
+        n_features_in_: the columns of x.
+        history_: one row for each epoch, or for each candidate that validation judged.
+        best_score_: the validation metric of what predicts; None without validation.
+    """
+
+    test_labels: Any
+    metric: Any
+    seed: Any
+
+    labelling_: Labelling
+    n_features_in_: int
+    history_: pd.DataFrame
+    best_score_: float | None
+
+    kinds: ClassVar[dict[str, type[NodeEstimator]]] = {}
+    """Every kind of estimator by the name that a saved model has for it."""
+    resumable: ClassVar[bool] = False
+    """Whether ``fit`` takes a ``checkpoint`` folder, and goes on where an interrupted one ended."""
+    trains_on_observed: ClassVar[bool] = False
+    """Whether the ``observed_mask`` of ``fit`` is learned from, and not only shown."""
+    fixed: ClassVar[frozenset[str]] = frozenset()
+    """The parameters that make a method what it is; :func:`clgnn.baselines.make` leaves them alone."""
+    _labelling: ClassVar[type[Classes] | type[Numbers]] = Classes
+    _learned: ClassVar[tuple[str, ...]] = ()
+    """The attributes that prediction needs: tensors, modules, lists of modules, estimators, or JSON."""
+    _free: ClassVar[frozenset[str]] = frozenset({"device"})
+    """The parameters that may change after ``fit`` without a new fit."""
+    _choices: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    _expected: ClassVar[dict[str, Expected]] = {}
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        NodeEstimator.kinds[cls.__name__] = cls
+
+    # What a subclass does
+
+    @abstractmethod
+    def fit(
+        self,
+        data: Graphs,
+        train_mask: Mask,
+        val_mask: Mask | None = None,
+        *,
+        observed_mask: Mask | None = None,
+        on_epoch: OnEpoch = ignore,
+    ) -> Self:
+        """Learns from the labels of the training mask."""
+
+    @abstractmethod
+    def _distribution(self, graph: Graph, y: Tensor) -> Tensor:
+        """The label distribution of each node, given the observed labels y ``[N]``, unknown elsewhere.
+
+        Probabilities ``[N, C]``, or means and standard deviations ``[N, 2]``.
+        """
+
+    def _stages(self, graph: Graph, y: Tensor) -> Iterator[Tensor]:
+        """The :meth:`_distribution` after each iteration, for a method that has iterations."""
+        yield self._distribution(graph, y)
+
+    def _spread(self, graph: Graph, y: Tensor) -> Tensor:
+        """How much the draws of a prediction differ, ``[N]``; NaN where nothing is drawn."""
+        return torch.full((graph.num_nodes,), float("nan"))
+
+    def sees_labels(self) -> bool:
+        """Whether a prediction uses observed labels."""
+        return bool(self.test_labels == "partial")
+
+    def refuses_labels(self) -> bool:
+        """Whether observed labels in a prediction are an error, as they would not be used."""
+        return not self.sees_labels()
+
+    def _blank(self, name: str) -> nn.Module:
+        """A module of the attribute ``name``, whose weights are yet to be read."""
+        raise ValueError(f"{type(self).__name__} has no module {name!r}")
+
+    # Prediction
+
+    def predict_proba(self, data: Graphs, observed_mask: Mask | None = None) -> Nodes:
+        """The label distribution of each node, on any graph.
+
+        Args:
+            data: one graph or a list of graphs, of any size.
+            observed_mask: the labels that may be seen, when ``test_labels="partial"``; none are if it is
+                not given. Observed nodes get a prediction as well; their label is not copied.
+
+        Returns:
+            For a classifier the probabilities ``[N, C]``, in the order of ``classes_``; for a regressor the
+            means and standard deviations ``[N, 2]``. A list of them for a list of graphs.
+        """
+        return by_graph(self._predicted(data, observed_mask), data)
+
+    def predict(self, data: Graphs, observed_mask: Mask | None = None) -> Nodes:
+        """The most probable class of each node, or its mean, ``[N]``.
+
+        Arguments are those of :meth:`predict_proba`.
+        """
+        distribution = self._predicted(data, observed_mask)
+        return by_graph(self.labelling_.predict(distribution), data)
+
+    def staged_predict_proba(self, data: Graphs, observed_mask: Mask | None = None) -> Iterator[Nodes]:
+        """The predictions after each iteration; that of ``best_iteration_`` is the result.
+
+        A method without iterations has one stage.
+        """
+        for distribution in self._stages(*self._seen(data, observed_mask)):
+            yield by_graph(distribution.float().cpu(), data)
+
+    def uncertainty(self, data: Graphs, observed_mask: Mask | None = None) -> Nodes:
+        """How unsure each prediction is, ``[N]``; arguments as for :meth:`predict_proba`.
+
+        For a classifier it is the probability that the predicted class is wrong, 1 - max P(y); for a
+        regressor the standard deviation. It means the same for every estimator. For how much the label draws
+        of collective learning disagree, see :meth:`spread`.
+        """
+        distribution = self._predicted(data, observed_mask)
+        return by_graph(self.labelling_.uncertainty(distribution), data)
+
+    def spread(self, data: Graphs, observed_mask: Mask | None = None) -> Nodes:
+        """How much the samples of a prediction differ, ``[N]``; NaN where nothing is drawn.
+
+        It is the standard deviation, over the samples of the iteration that predicts, of the probability of
+        the predicted class (of the mean, in regression). The plain GNN draws nothing, nor does iteration 0,
+        nor do most rivals.
+        """
+        return by_graph(self._spread(*self._seen(data, observed_mask)).float().cpu(), data)
+
+    def evaluate(self, data: Graphs, mask: Mask, observed_mask: Mask | None = None) -> dict[str, float]:
+        """All metrics on the nodes of the mask, none of which may be an observed one."""
+        chosen = as_mask(mask, data, "mask")
+        if observed_mask is not None:
+            disjoint(chosen, as_mask(observed_mask, data, "observed_mask"), "mask", "observed_mask")
+        distribution = self._predicted(data, observed_mask)
+        y = self.labelling_.encode(visible_labels(data, chosen), "mask")
+        judged = known(y)
+        if not bool(judged.any()):
+            raise ValueError("none of the nodes of mask has a label; there is nothing to evaluate")
+        names = self.labelling_.metrics
+        return {name: measure(self.labelling_, name, y[judged], distribution[judged]) for name in names}
+
+    def score(
+        self, data: Graphs, mask: Mask, observed_mask: Mask | None = None, metric: str | None = None
+    ) -> float:
+        """One metric on the nodes of the mask, by default the one that validation goes by."""
+        chosen = self.metric_name if metric is None else metric
+        values = self.evaluate(data, mask, observed_mask)
+        if chosen not in values:
+            raise ValueError(f"metric is {chosen!r}; expected one of {', '.join(values)}")
+        return values[chosen]
+
+    @property
+    def metric_name(self) -> str:
+        """What validation goes by: ``metric``, or the default."""
+        return self.metric or self._labelling.default_metric
+
+    @property
+    def classes_(self) -> Tensor:
+        """The classes, ``[C]``; a regressor has none."""
+        self._check_fitted()
+        if not isinstance(self.labelling_, Classes):
+            raise AttributeError(f"a {type(self).__name__} has no classes_")
+        return torch.tensor(self.labelling_.values)
+
+    @property
+    def best_iteration_(self) -> int:
+        """The iteration whose predictions are the result; 0 for a method without iterations."""
+        self._check_fitted()
+        return 0
+
+    # Persistence
+
+    def save(self, path: str | PathLike[str], force: bool = False, extra: Any = None) -> None:
+        """Writes the model to a folder: weights as safetensors, the rest as JSON.
+
+        A kill at any moment leaves the old model or the new one, whole.
+
+        Args:
+            path: the folder, a new one.
+            force: replaces a model that is there. Other files in its folder stay.
+            extra: is kept beside the model, as JSON.
+
+        Raises:
+            FileExistsError: if the folder has a model and ``force`` is not set, or has other files only.
+        """
+        self._check_fitted()
+        persistence.save(self, path, force, extra)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], gnn: GNN | None = None) -> Self:
+        """Reads a model from its folder.
+
+        Args:
+            path: where :meth:`save` wrote it.
+            gnn: the module or factory that it was fitted with, if that was not one of ours: code is never
+                taken from a folder.
+        """
+        model = persistence.load(path, cls.kinds, gnn)
+        if not isinstance(model, cls):
+            raise ValueError(f"{path} is a {type(model).__name__}; expected a {cls.__name__}")
+        return model
+
+    # Helpers of subclasses
+
+    def _task(
+        self, data: Graphs, train_mask: Mask, val_mask: Mask | None, observed_mask: Mask | None
+    ) -> Task:
+        """How every fit begins: checks, and lets through the labels that may be seen."""
+        self._check_parameters()
+        graph = as_graph(data, self._device())
+        train = as_mask(train_mask, data, "train_mask")
+        visible = labels_to_learn(data, train)
+        self.labelling_ = self._learn_labels(visible)
+        self.n_features_in_ = graph.x.size(1)
+        y = self.labelling_.encode(visible, "train_mask").to(graph.x.device)
+        observed = train if observed_mask is None else as_mask(observed_mask, data, "observed_mask")
+        return Task(graph, y, self._validation(data, train, val_mask, observed))
+
+    def _validation(
+        self, data: Graphs, train: Tensor, val_mask: Mask | None, observed: Tensor
+    ) -> Validation | None:
+        shown = observed if self.sees_labels() else torch.zeros_like(observed)
+        made = build_validation(self.labelling_, self.metric_name, data, train, val_mask, observed, shown)
+        return None if made is None else made.to(self._device())
+
+    def _learn_labels(self, y: Tensor) -> Labelling:
+        """What the labels are, from the training labels ``[N]``."""
+        return self._labelling.learn(y)
+
+    def _finish(self, history: pd.DataFrame) -> Self:
+        """How every fit ends."""
+        self.history_ = history
+        self._fitted_with = self.get_params(deep=False)
+        return self
+
+    def _predicted(self, data: Graphs, observed_mask: Mask | None) -> Tensor:
+        return self._distribution(*self._seen(data, observed_mask)).float().cpu()
+
+    def _seen(self, data: Graphs, observed_mask: Mask | None) -> tuple[Graph, Tensor]:
+        """What a prediction sees: the graph, and the observed labels ``[N]``."""
+        self._check_fitted()
+        graph = as_graph(data, self._device(), self.n_features_in_)
+        y = self.labelling_.unknown(graph.num_nodes)
+        if observed_mask is not None:
+            observed = as_mask(observed_mask, data, "observed_mask")
+            if self.refuses_labels():
+                raise ValueError(
+                    "observed_mask is given, but the model was fitted with test_labels='none', for graphs "
+                    "without labels; fit it with test_labels='partial', or leave observed_mask out"
+                )
+            if self.sees_labels():
+                y = self.labelling_.encode(visible_labels(data, observed), "observed_mask")
+        return graph, y.to(graph.x.device)
+
+    def _device(self) -> torch.device:
+        """The device that the parameter ``device`` names; the CPU for methods without one."""
+        name = getattr(self, "device", "cpu")
+        if name == "auto":
+            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        try:
+            device = torch.device(name)
+            torch.empty(0, device=device)
+        except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
+            reason = str(error).splitlines()[0]
+            raise ValueError(
+                f"device is {name!r}, which can't be used here ({reason}); expected 'auto', 'cpu' or 'cuda'"
+            ) from error
+        return device
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "history_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
+
+    def _check_parameters(self) -> None:
+        choices = {**CHOICES, "metric": (None, *self._labelling.metrics), **self._choices}
+        expected = {**RANGES, **self._expected}
+        for name, value in self.get_params(deep=False).items():
+            if name in choices and not any(value is c or value == c for c in choices[name]):
+                words = ", ".join(str(choice) for choice in choices[name])
+                raise ValueError(f"{name} is {value!r}; expected one of {words}")
+            if name in expected and not expected[name][1](value):
+                raise ValueError(f"{name} is {value!r}; expected {expected[name][0]}")

@@ -1,0 +1,270 @@
+"""Models on disk: safetensors for weights, JSON for the rest; nothing in them can run.
+
+A model is a folder with ``model.json`` and one file of weights, whose name has the checksum of its content.
+``model.json`` names that file. So a model is replaced in one step, when ``model.json`` is: a kill at any
+moment leaves the old model or the new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pandas as pd
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as from_bytes
+from safetensors.torch import load_file
+from safetensors.torch import save as to_bytes
+from sklearn.base import clone
+from torch import Tensor, nn
+
+import clgnn
+from clgnn.files import written
+
+if TYPE_CHECKING:
+    from clgnn.estimators.node import NodeEstimator
+
+Kinds: TypeAlias = "Mapping[str, type[NodeEstimator]]"
+
+FORMAT = 2
+_JSON = "model.json"
+# every name that a version of ours gave to a file of weights
+_OWN = re.compile(r"weights-[0-9a-f]{16}\.safetensors|\d+\.weights\.safetensors|arrays\.safetensors")
+_NEEDED = frozenset({"format", "kind", "parameters", "labels", "features", "history"})
+
+
+def save(estimator: NodeEstimator, path: str | os.PathLike[str], force: bool, extra: Any) -> None:
+    """Writes a fitted estimator to a folder; ``extra`` is kept beside it, for :func:`read`."""
+    folder = Path(os.path.abspath(path))
+    _check_target(folder, path, force)
+    arrays: dict[str, Tensor] = {}
+    content = _packed(estimator, arrays, "")
+    weights = to_bytes({name: array.detach().cpu().clone().contiguous() for name, array in arrays.items()})
+    digest = hashlib.sha256(weights).hexdigest()
+    name = f"weights-{digest[:16]}.safetensors"
+    about = {
+        "format": FORMAT,
+        "clgnn": clgnn.__version__,
+        **content,
+        "weights": {"file": name, "sha256": digest},
+        "extra": extra,
+    }
+    text = json.dumps(about, indent=1, default=_plain, allow_nan=False) + "\n"
+    if folder.is_dir() and any(folder.iterdir()):
+        with written(folder / name) as temporary:
+            temporary.write_bytes(weights)
+        with written(folder / _JSON) as temporary:  # from here on the new model counts
+            temporary.write_text(text, encoding="utf-8")
+        for file in folder.iterdir():
+            if _OWN.fullmatch(file.name) and file.name != name:
+                file.unlink(missing_ok=True)
+        return
+    with written(folder) as temporary:
+        temporary.mkdir()
+        (temporary / name).write_bytes(weights)
+        (temporary / _JSON).write_text(text, encoding="utf-8")
+
+
+def _check_target(folder: Path, path: Any, force: bool) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{path} is a file; expected a folder for the model: choose another name")
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    if not (folder / _JSON).is_file():
+        raise FileExistsError(f"{path} is a folder with files in it, and no model; choose another name")
+    if not force:
+        raise FileExistsError(f"{path} exists; choose another name, or force to replace the model in it")
+
+
+def _packed(estimator: NodeEstimator, arrays: dict[str, Tensor], prefix: str) -> dict[str, Any]:
+    """What JSON can say of an estimator; its weights go to ``arrays``, under names that begin with prefix."""
+    parameters = estimator.get_params(deep=False)
+    _check_unchanged(estimator, parameters)
+    if not isinstance(parameters.get("gnn", ""), str):
+        parameters["gnn"] = None  # code is not written; whoever loads the model has it
+    plain: dict[str, Any] = {}
+    inside: dict[str, Any] = {}
+    for name in estimator._learned:
+        value = getattr(estimator, name)
+        if isinstance(value, Tensor):
+            arrays[prefix + name] = value
+        elif isinstance(value, nn.Module):
+            arrays |= {f"{prefix}{name}.{key}": weight for key, weight in value.state_dict().items()}
+        elif isinstance(value, list) and value and isinstance(value[0], nn.Module):
+            plain[name] = len(value)
+            for i, module in enumerate(value):
+                arrays |= {f"{prefix}{name}.{i}.{key}": part for key, part in module.state_dict().items()}
+        elif hasattr(value, "_learned"):  # another estimator, which has parameters of its own
+            inside[name] = _packed(value, arrays, f"{prefix}{name}/")
+            parameters[name.removesuffix("_")] = None
+        else:
+            plain[name] = value
+    return {
+        "kind": type(estimator).__name__,
+        "parameters": parameters,
+        "labels": vars(estimator.labelling_),
+        "features": estimator.n_features_in_,
+        "best_score": estimator.best_score_,
+        "history": {
+            str(name): [None if value != value else value for value in column.tolist()]
+            for name, column in estimator.history_.items()
+        },
+        "learned": plain,
+        "inside": inside,
+    }
+
+
+def _check_unchanged(estimator: NodeEstimator, parameters: dict[str, Any]) -> None:
+    """Refuses parameters that were set after the fit and that the weights do not fit to."""
+    fitted = getattr(estimator, "_fitted_with", parameters)
+    for name, value in parameters.items():
+        before = fitted.get(name)
+        if name not in estimator._free and value is not before and value != before:
+            raise ValueError(
+                f"{name} is {value!r} and was {before!r} when the model was fitted; "
+                "fit it again, or set it back, before it is saved"
+            )
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy as one of Python."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise ValueError(f"a {type(value).__name__} can't be saved: {value!r}; expected numbers, texts or lists")
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a model folder says of itself, checked."""
+    file = Path(path) / _JSON
+    if not file.is_file():
+        raise ValueError(
+            f"{path} is not a model: it has no {_JSON}; expected a folder that `save` or `clgnn fit` wrote"
+        )
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        missing = _NEEDED - set(content)
+        newer = content["format"] > FORMAT
+    except PermissionError as error:
+        raise ValueError(f"{file} can't be read ({error.strerror}); ask its owner for access") from error
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"{file} is damaged ({_line(error)}); fit the model again") from error
+    if newer:
+        raise ValueError(
+            f"{file} is of format {content['format']}, and this version reads up to {FORMAT}: "
+            "it was written by a newer version of clgnn; upgrade to read it"
+        )
+    if missing:
+        raise ValueError(f"{file} is damaged ({', '.join(sorted(missing))} missing); fit the model again")
+    return dict(content)
+
+
+def load(path: str | os.PathLike[str], kinds: Kinds, gnn: Any = None) -> NodeEstimator:
+    """Reads an estimator of one of the kinds from its folder; ``gnn`` for one that is not ours."""
+    content = read(path)
+    folder = Path(path)
+    try:
+        arrays = _arrays_of_format_1(folder, content) if content["format"] == 1 else _arrays(folder, content)
+        with torch.random.fork_rng():  # blank modules draw weights, which nobody keeps
+            return _unpacked(content, arrays, "", kinds, path, gnn)
+    except PermissionError as error:
+        raise ValueError(f"{path} can't be read ({error.strerror}); ask its owner for access") from error
+    except (OSError, SafetensorError, RuntimeError, TypeError, KeyError, AttributeError, IndexError) as error:
+        raise ValueError(
+            f"{path} is damaged, or of another GNN ({_line(error)}); fit the model again"
+        ) from error
+
+
+def _arrays(folder: Path, content: dict[str, Any]) -> dict[str, Tensor]:
+    about = content["weights"]
+    name = str(about["file"])
+    if not _OWN.fullmatch(name):
+        raise ValueError(f"{folder / _JSON} is damaged (its weights are {name!r}); fit the model again")
+    weights = (folder / name).read_bytes()
+    found = hashlib.sha256(weights).hexdigest()
+    if found != about["sha256"]:
+        raise ValueError(
+            f"{folder / name} is damaged (SHA-256 {found[:12]}.., expected {str(about['sha256'])[:12]}..); "
+            "copy it again, or fit the model again"
+        )
+    return dict(from_bytes(weights))
+
+
+def _unpacked(
+    content: dict[str, Any], arrays: dict[str, Tensor], prefix: str, kinds: Kinds, path: Any, gnn: Any
+) -> NodeEstimator:
+    kind = kinds.get(content["kind"])
+    if kind is None:
+        known = ", ".join(sorted(kinds))
+        raise ValueError(f"{path} is a {content['kind']!r}; expected one of {known}: import its class first")
+    parameters = dict(content["parameters"])
+    if "gnn" in parameters and gnn is not None:
+        parameters["gnn"] = gnn
+    if parameters.get("gnn", "") is None:
+        raise ValueError(f"{path} was fitted with a GNN of your own; give it again: load(path, gnn=...)")
+    if isinstance(parameters.get("class_weight"), dict):
+        parameters["class_weight"] = {int(c): w for c, w in parameters["class_weight"].items()}
+    estimator = kind(**parameters)
+    labels: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in content["labels"].items()}
+    estimator.labelling_ = kind._labelling(**labels)
+    estimator.n_features_in_ = int(content["features"])
+    estimator.best_score_ = content.get("best_score")
+    estimator.history_ = _history(content["history"])
+    for name in kind._learned:
+        if name in content.get("inside", {}):
+            base = _unpacked(content["inside"][name], arrays, f"{prefix}{name}/", kinds, path, gnn)
+            setattr(estimator, name, base)
+            setattr(estimator, name.removesuffix("_"), clone(base))
+        elif prefix + name in arrays:
+            setattr(estimator, name, arrays[prefix + name])
+        elif any(key.startswith(f"{prefix}{name}.") for key in arrays):
+            count = content["learned"].get(name)
+            own = [_module(estimator, arrays, name, f"{prefix}{name}.{i}.") for i in range(count or 0)]
+            setattr(estimator, name, own if count else _module(estimator, arrays, name, f"{prefix}{name}."))
+        else:
+            setattr(estimator, name, content["learned"][name])
+    estimator._finish(estimator.history_)
+    return estimator
+
+
+def _module(estimator: NodeEstimator, arrays: dict[str, Tensor], name: str, prefix: str) -> nn.Module:
+    module = estimator._blank(name)
+    module.load_state_dict({k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)})
+    return module.eval()
+
+
+def _history(columns: dict[str, list[Any]]) -> pd.DataFrame:
+    history = pd.DataFrame(columns)
+    empty = [name for name in history if history[name].isna().all()]
+    return history.astype(dict.fromkeys(empty, float))
+
+
+def _arrays_of_format_1(folder: Path, content: dict[str, Any]) -> dict[str, Tensor]:
+    """The weights of a model that clgnn 0.1 wrote; ``content`` is brought to today's form."""
+    content.setdefault("learned", {})
+    parameters = content["parameters"]
+    if (folder / "arrays.safetensors").is_file():
+        arrays = dict(load_file(folder / "arrays.safetensors"))
+        content["inside"] = {}
+        for sub in (p for p in folder.iterdir() if (p / _JSON).is_file()):
+            content["inside"][sub.name] = read(sub)
+            found = _arrays_of_format_1(sub, content["inside"][sub.name])
+            arrays |= {f"{sub.name}/{name}": array for name, array in found.items()}
+        return arrays
+    count = int(parameters["num_iterations"]) + 1
+    content["learned"]["components_"] = count
+    parameters.setdefault("num_masks", 10)
+    return {
+        f"components_.{t}.{name}": array
+        for t in range(count)
+        for name, array in load_file(folder / f"{t}.weights.safetensors").items()
+    }
+
+
+def _line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]

@@ -1,0 +1,135 @@
+"""The settings of collective learning: their names, defaults, and what each may be.
+
+Nothing heavy is imported here, so that the command line can show its help at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from clgnn.collective.component import GNN
+
+Expected: TypeAlias = tuple[str, Callable[[Any], bool]]
+"""What is expected of a setting, in words, and whether a value is that."""
+
+GNNS = ("gcn", "sage", "snowball", "tk", "krylov", "gin")
+"""The GNNs that can be asked for by name; ``tk`` is the paper's word for Snowball."""
+CLASSIFICATION = ("accuracy", "balanced_accuracy", "macro_f1", "log_loss", "brier", "calibration_error")
+REGRESSION = ("r2", "rmse", "mae", "log_loss")
+LOWER_IS_BETTER = frozenset({"log_loss", "brier", "calibration_error", "rmse", "mae"})
+
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "labels": ("sampled", "soft", "uniform", "observed"),
+    "test_labels": ("none", "partial"),
+    "inference_masks": ("sampled", "all"),
+    "sampling": ("systematic", "iid"),
+    "optimizer": ("adam", "adamw", "rmsprop"),
+    "propagation": ("auto", "edge_index"),
+}
+
+
+def count(minimum: int = 1, note: str = "", or_none: bool = False) -> Expected:
+    """A whole number; those of NumPy count too.
+
+    Example:
+        >>> words, holds = count(0, " (the plain GNN)")
+        >>> words, holds(0), holds(-1), holds(1.5), holds(True)
+        ('an integer, 0 (the plain GNN) or more', True, False, False, False)
+    """
+
+    def holds(value: Any) -> bool:
+        if value is None:
+            return or_none
+        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= minimum
+
+    return f"{'None or ' * or_none}an integer, {minimum}{note} or more", holds
+
+
+def number(words: str, inside: Callable[[float], bool], or_none: bool = False) -> Expected:
+    """A real number within bounds.
+
+    Example:
+        >>> words, holds = number("a number above 0", lambda v: v > 0)
+        >>> holds(0.1), holds(0), holds(None), holds("0.1"), holds(float("nan"))
+        (True, False, False, False, False)
+    """
+
+    def holds(value: Any) -> bool:
+        if value is None:
+            return or_none
+        real = isinstance(value, Real) and not isinstance(value, bool)
+        return real and math.isfinite(value) and inside(float(value))
+
+    return f"{'None or ' * or_none}{words}", holds
+
+
+ABOVE_0 = number("a number above 0", lambda v: v > 0)
+SHARE = number("a number from 0 to 1", lambda v: 0 <= v <= 1)
+
+RANGES: dict[str, Expected] = {
+    "num_samples": count(),
+    "num_iterations": count(0, " (the plain GNN)"),
+    "num_masks": count(or_none=True),
+    "shown_share": SHARE,
+    "hidden_channels": count(),
+    "num_layers": count(or_none=True),
+    "dropout": number("a number from 0 to below 1", lambda v: 0 <= v < 1),
+    "lr": ABOVE_0,
+    "weight_decay": number("a number, 0 or more", lambda v: v >= 0),
+    "max_epochs": count(),
+    "patience": count(),
+    "eval_every": count(),
+    "max_grad_norm": ABOVE_0,
+    "memory_budget": number("a number of GiB above 0", lambda v: v > 0, or_none=True),
+    "seed": count(0),
+}
+
+
+@dataclass(repr=False, eq=False)
+class CollectiveSettings:
+    """The parameters are explained in :class:`clgnn.CollectiveClassifier`."""
+
+    gnn: GNN = "gcn"
+    num_samples: int = 10
+    num_iterations: int = 3
+    num_masks: int | None = None
+    labels: Literal["sampled", "soft", "uniform", "observed"] = "sampled"
+    test_labels: Literal["none", "partial"] = "none"
+    shown_share: float = 0.5
+    inference_masks: Literal["sampled", "all"] = "sampled"
+    sampling: Literal["systematic", "iid"] = "systematic"
+    hidden_channels: int = 16
+    num_layers: int | None = None
+    dropout: float = 0.5
+    lr: float = 0.01
+    weight_decay: float = 5e-4
+    optimizer: Literal["adam", "adamw", "rmsprop"] = "adam"
+    max_epochs: int = 500
+    patience: int = 100
+    eval_every: int = 1
+    max_grad_norm: float = 5.0
+    carry_weights: bool = True
+    keep_best: bool = True
+    metric: str | None = None
+    propagation: Literal["auto", "edge_index"] = "auto"
+    memory_budget: float | None = 4.0
+    device: str = "auto"
+    seed: int = 0
+
+
+def all_epochs(settings: Mapping[str, Any]) -> dict[str, int]:
+    """The epochs and the patience of all iterations together: what a plain GNN needs for a fair comparison.
+
+    Example:
+        >>> all_epochs({"num_iterations": 3, "max_epochs": 200})
+        {'max_epochs': 800, 'patience': 400}
+    """
+    defaults = CollectiveSettings()
+    iterations = settings.get("num_iterations", defaults.num_iterations) + 1
+    names = ("max_epochs", "patience")
+    return {name: settings.get(name, getattr(defaults, name)) * iterations for name in names}

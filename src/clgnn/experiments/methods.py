@@ -1,0 +1,76 @@
+"""What the methods and the cells of the tables are called. This module imports nothing heavy."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+Cell: TypeAlias = tuple[str, int, int, str]
+"""A dataset, its training labels as the paper prints them, the percent of test labels, and a method."""
+CELL = ["dataset", "train_labels", "test_label_percent", "method"]
+"""The columns that tell one cell from another."""
+
+GNNS = ("gcn", "sage", "tk")
+"""The paper's GNNs in its own words: ``tk`` is Snowball."""
+RIVALS = ("pl_em", "ica", "gmnn", "random")
+"""The rivals that the paper has."""
+EXTRA = (
+    "label_propagation",
+    "correct_and_smooth",
+    "label_reuse",
+    "rcc",
+    "rni",
+    "gnn_all_labels",
+    "cl_all_labels",
+)
+"""The rivals that the paper does not have."""
+TRAINS_ON_TEST_GRAPH = frozenset({"gnn_all_labels", "cl_all_labels"})
+"""Methods whose training targets include the observed labels of the test graph, which no other method has."""
+NEEDS_TEST_LABELS = TRAINS_ON_TEST_GRAPH | {"label_propagation", "correct_and_smooth", "label_reuse"}
+"""Methods that are nothing, or the plain GNN, when the test graph has no labels."""
+LABELS = {"cl": "sampled", "cl-uniform": "uniform", "cl-observed": "observed"}
+"""What a boosted GNN takes as its label inputs, by the part of its name after the plus."""
+
+
+def methods() -> list[str]:
+    """The names of all methods, as ``clgnn reproduce --methods`` takes them.
+
+    Example:
+        >>> methods()[:5]
+        ['gcn', 'gcn+cl', 'gcn+cl-uniform', 'gcn+cl-observed', 'sage']
+    """
+    gnns = [name for gnn in GNNS for name in (gnn, *(f"{gnn}+{boost}" for boost in LABELS))]
+    return [*gnns, *RIVALS, *EXTRA]
+
+
+def gnn_of(method: str) -> str | None:
+    """The GNN that a method is or boosts; None for a rival.
+
+    Example:
+        >>> gnn_of("sage+cl"), gnn_of("ica")
+        ('sage', None)
+    """
+    gnn = method.partition("+")[0]
+    return gnn if gnn in GNNS else None
+
+
+def base(method: str) -> str | None:
+    """The plain method that a boosted one is compared with; None for all others.
+
+    Example:
+        >>> base("gcn+cl-uniform"), base("gcn"), base("ica")
+        ('gcn', None, None)
+    """
+    plain, plus, _ = method.partition("+")
+    return plain if plus else None
+
+
+def competes(method: str) -> bool:
+    """Whether a method can be the best of its column.
+
+    A method that trains on labels of the test graph cannot, and neither can an ablation.
+
+    Example:
+        >>> competes("gcn+cl"), competes("gnn_all_labels"), competes("gcn+cl-uniform")
+        (True, False, False)
+    """
+    return method not in TRAINS_ON_TEST_GRAPH and "+cl-" not in method

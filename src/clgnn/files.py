@@ -1,0 +1,72 @@
+"""The one atomic writer: a file, or a new folder, that is there in whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def written(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary name to write to, which is renamed to ``path`` at the end.
+
+    The caller creates a file or a folder under the temporary name. It gets the permissions that the
+    user's umask gives to any new file. After an error nothing is left behind. After a kill at any moment
+    ``path`` is what it was before, or what it was to become.
+
+    A file replaces a file. A folder replaces nothing: no user's file is ever deleted.
+
+    Raises:
+        IsADirectoryError: if ``path`` is a folder that is not empty, or a file is to replace a folder.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "hello.txt"
+        >>> with written(path) as temporary:
+        ...     _ = temporary.write_text("hello")
+        >>> path.read_text(), [file.name for file in path.parent.iterdir()]
+        ('hello', ['hello.txt'])
+    """
+    target = Path(os.path.abspath(path))
+    if target.is_dir() and any(target.iterdir()):
+        raise IsADirectoryError(f"{path} is a folder with files in it; choose another name, or remove it")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    room = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        temporary = room / target.name
+        yield temporary
+        if target.is_dir() and not temporary.is_dir():
+            raise IsADirectoryError(f"{path} is a folder; a file can't replace it: choose another name")
+        _usual_permissions(temporary, room)
+        for file in (temporary, *temporary.rglob("*")) if temporary.is_dir() else (temporary,):
+            _to_disk(file)
+        os.replace(temporary, target)  # an empty folder may be replaced by a folder
+        _to_disk(target.parent)
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def _usual_permissions(path: Path, room: Path) -> None:
+    """What the umask gives to new files and folders; some libraries create private ones."""
+    probe = room / "probe"
+    probe.touch()
+    mode = probe.stat().st_mode & 0o777
+    for file in (path, *path.rglob("*")) if path.is_dir() else (path,):
+        # whoever may read a folder may also enter it
+        file.chmod(mode | (mode & 0o444) >> 2 if file.is_dir() else mode)
+
+
+def _to_disk(path: Path) -> None:
+    """Waits until the content has reached the disk, where the system can tell."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:  # a folder, on Windows
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

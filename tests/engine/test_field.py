@@ -1,0 +1,120 @@
+import pytest
+import torch
+from torch import nn
+from torch_geometric.nn import APPNP, BatchNorm, GATConv, GCNConv, PairNorm
+from torch_geometric.utils import erdos_renyi_graph
+
+from clgnn.collective.averaging import average
+from clgnn.collective.component import build
+from clgnn.data.graph import Graph
+from clgnn.engine.field import receptive_field
+from clgnn.nn import GCN
+
+N, C = 120, 3
+
+
+def sparse_graph(sparse=False, weighted=False):
+    torch.manual_seed(0)
+    edge_index = erdos_renyi_graph(N, 1.5 / N)
+    x = torch.rand(N, 5) * (torch.rand(N, 5) < 0.5)
+    weight = torch.rand(edge_index.size(1)) if weighted else None
+    return Graph(x.to_sparse_csr() if sparse else x, edge_index, weight, (N,))
+
+
+class Two(nn.Module):
+    def __init__(self, conv, i, o, between=None):
+        super().__init__()
+        self.first, self.second, self.between = conv(i, 8), conv(8, o), between or nn.Identity()
+
+    def forward(self, x, edge_index):
+        return self.second(torch.relu(self.between(self.first(x, edge_index))), edge_index)
+
+
+OURS = {name: name for name in ("gcn", "sage", "tk", "krylov", "gin")}
+OURS["sym"] = lambda i, o: GCN(i, 8, o, normalization="sym")
+THEIRS = {"GCNConv": lambda i, o: Two(GCNConv, i, o), "GATConv": lambda i, o: Two(GATConv, i, o)}
+
+
+def parts(gnn, graph, depth=2):
+    torch.manual_seed(1)
+    component = build(gnn, graph, C, C, hidden_channels=8, num_layers=depth, dropout=0.5)
+    targets = torch.arange(N) < 3
+    return component, targets, *receptive_field(component.runner, graph, targets, C)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", [*OURS, *THEIRS])
+def test_outputs_and_gradients_at_the_targets_are_those_of_the_whole_graph(name, sparse, weighted):
+    graph = sparse_graph(sparse, weighted)
+    component, targets, part, nodes = parts({**OURS, **THEIRS}[name], graph)
+    assert targets.sum() < len(nodes) < 0.7 * N
+    labels = torch.rand(N, 4, C)
+    component.eval()
+    results = []
+    for g, rows in ((graph, torch.arange(N)), (part, nodes)):
+        component.zero_grad()
+        out = average(component, g, labels[rows])[targets[rows]]
+        out.square().sum().backward()
+        results.append([out, *(p.grad for p in component.parameters() if p.grad is not None)])
+    for whole, of_part in zip(*results, strict=True):
+        torch.testing.assert_close(whole, of_part, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "gnn",
+    [
+        lambda i, o: Two(GCNConv, i, o, BatchNorm(8)),  # running statistics of all nodes
+        lambda i, o: Two(GCNConv, i, o, PairNorm()),  # the mean of all nodes
+        lambda i, o: Two(lambda a, b: _Far(a, b), i, o),  # one layer that looks ten hops
+        lambda i, o: _NoMessages(i, o),
+    ],
+)
+def test_in_doubt_the_part_is_the_whole(gnn):
+    graph = sparse_graph()
+    _, _, part, nodes = parts(gnn, graph)
+    assert part is graph
+    assert len(nodes) == N
+
+
+class _Far(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.linear, self.spread = nn.Linear(i, o), APPNP(10, 0.1)
+
+    def forward(self, x, edge_index):
+        return self.spread(self.linear(x), edge_index)
+
+
+class _NoMessages(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.linear = nn.Linear(i, o)
+
+    def forward(self, x, edge_index):
+        return self.linear(x) - x.mean()
+
+
+@pytest.mark.parametrize(("kind", "count"), [("honest", 3), ("wrong", N)])
+def test_a_module_may_say_itself_how_far_it_looks_and_is_checked(kind, count):
+    def gnn(i, o):
+        module = _Rows(i, o) if kind == "honest" else _NoMessages(i, o)
+        module.hops = 0
+        return module
+
+    assert len(parts(gnn, sparse_graph())[3]) == count
+
+
+class _Rows(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.linear = nn.Linear(i, o)
+
+    def forward(self, x, edge_index):
+        return self.linear(x)
+
+
+def test_a_part_that_is_nearly_all_is_no_gain():
+    graph = sparse_graph()
+    component = build("gcn", graph, C, C, hidden_channels=8, num_layers=2, dropout=0.5)
+    assert receptive_field(component.runner, graph, torch.arange(N) < 100, C)[0] is graph

@@ -1,0 +1,85 @@
+"""What validation judges is exactly what is predicted, for every method and scenario."""
+
+import pytest
+import torch
+
+from clgnn import CollectiveClassifier, CollectiveRegressor, baselines
+from clgnn.estimators import metrics, settings
+from clgnn.estimators.labelling import Classes
+from clgnn.estimators.validation import build_validation
+
+QUICK = {"num_samples": 4, "num_iterations": 2, "max_epochs": 6, "hidden_channels": 8}
+VARIANTS = [
+    {"labels": labels, "test_labels": test_labels}
+    for labels in ("sampled", "soft", "uniform", "observed")
+    for test_labels in ("none", "partial")
+] + [
+    {"num_iterations": 0},
+    {"gnn": "sage"},
+    {"gnn": "snowball", "num_layers": 3},
+    {"keep_best": False},
+    {"test_labels": "partial", "num_masks": 3},
+    {"test_labels": "partial", "inference_masks": "all"},
+    {"test_labels": "partial", "sampling": "iid", "shown_share": 0.8},
+]
+
+
+@pytest.mark.parametrize("metric", ["log_loss", "accuracy"])
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_of_collective_learning(variant, metric, graph, train, val, test):
+    model = CollectiveClassifier(**{**QUICK, **variant}, metric=metric)
+    model.fit(graph, train, val, observed_mask=test)
+    observed = test if variant.get("test_labels") == "partial" else None
+    assert model.score(graph, val, observed) == pytest.approx(model.best_score_, abs=1e-6)
+
+
+@pytest.mark.parametrize("test_labels", ["none", "partial"])
+def test_of_regression(test_labels, graph, train, val, test):
+    graph.y = graph.x[:, 0] * 100
+    model = CollectiveRegressor(**QUICK, test_labels=test_labels).fit(graph, train, val, observed_mask=test)
+    observed = test if test_labels == "partial" else None
+    assert model.score(graph, val, observed) == pytest.approx(model.best_score_, rel=1e-5)
+
+
+@pytest.mark.parametrize("test_labels", ["none", "partial"])
+@pytest.mark.parametrize("method", list(baselines.METHODS))
+def test_of_every_rival(method, test_labels, graph, train, val, test):
+    options = {**QUICK, "num_rounds": 1, "C": 1.0, "metric": "log_loss", "test_labels": test_labels}
+    model = baselines.make(method, **options).fit(graph, train, val, observed_mask=test)
+    observed = test if model.test_labels == "partial" else None
+    assert model.score(graph, val, observed) == pytest.approx(model.best_score_, abs=1e-5)
+
+
+@pytest.mark.parametrize("test_labels", ["none", "partial"])
+def test_of_several_graphs(test_labels, new_graph):
+    graphs = [new_graph(seed=i) for i in range(2)]
+    model = CollectiveClassifier(**QUICK, test_labels=test_labels, metric="log_loss")
+    model.fit(graphs, [range(10), []], [[], range(12, 24)], observed_mask=[[], range(12)])
+    observed = [[], range(12)] if test_labels == "partial" else None
+    assert model.score(graphs, [[], range(12, 24)], observed) == pytest.approx(model.best_score_, abs=1e-6)
+
+
+def test_without_validation_there_is_no_score(graph, train):
+    assert CollectiveClassifier(**QUICK).fit(graph, train).best_score_ is None
+    assert baselines.ICA(C=1.0).fit(graph, train).best_score_ is None
+
+
+def test_a_metric_that_is_not_a_number_is_the_lowest_of_all(graph, train, val, monkeypatch):
+    monkeypatch.setitem(metrics.CLASSIFICATION, "accuracy", lambda y, p: float("nan"))
+    labelling = Classes((0, 1, 2))
+    nobody = torch.zeros_like(train)
+    validation = build_validation(labelling, "accuracy", graph, train, val, train, nobody)
+    verdict = validation.judge(torch.full((24, 3), 1 / 3))
+    assert verdict.score == -float("inf")
+    assert verdict.metric != verdict.metric
+
+
+def test_the_names_that_need_no_torch_are_those_of_the_metrics():
+    assert tuple(metrics.CLASSIFICATION) == settings.CLASSIFICATION
+    assert tuple(metrics.REGRESSION) == settings.REGRESSION
+
+
+def test_the_names_that_need_no_torch_are_those_of_the_gnns():
+    from clgnn.nn import NAMES
+
+    assert tuple(NAMES) == settings.GNNS
