@@ -44,7 +44,7 @@ def test_fit_predict_evaluate(files):
 
 
 def test_partial_labels(files):
-    call(*FIT, "--test-labels", "partial", "--inference-masks", "all", "--out", "model")
+    call(*FIT, "--preset", "paper", "--test-labels", "partial", "--inference-masks", "all", "--out", "model")
     arguments = ["predict", "--model", "model", *TABLES]
     call(*arguments, "--out", "blind.csv")
     assert (
@@ -227,14 +227,14 @@ def test_plain_gnns_have_the_epochs_and_the_patience_of_all_iterations(monkeypat
         return fit(self, *given, **named)
 
     monkeypatch.setattr(CollectiveClassifier, "fit", noted)
-    quick = ["--epochs", "3", "--patience", "2", "--iterations", "1", "--samples", "2", "--splits", "1"]
+    quick = ["--epochs", "8", "--patience", "4", "--iterations", "1", "--samples", "2", "--splits", "1"]
     call("run", *quick, "--test-labels", "partial", "--quiet", "--method", "gnn_all_labels",
          "--method", "cl_all_labels", "--method", "correct_and_smooth")  # fmt: skip
     assert schedules == {
-        ("CollectiveClassifier", 0): (6, 4),  # also the base of correct_and_smooth, which comes last
-        ("CollectiveClassifier", 1): (3, 2),
-        ("GNNAllLabels", 0): (6, 4),
-        ("CLAllLabels", 1): (3, 2),
+        ("CollectiveClassifier", 0): (10, 5),  # also the base of correct_and_smooth, which comes last
+        ("CollectiveClassifier", 1): (8, 4),
+        ("GNNAllLabels", 0): (10, 5),
+        ("CLAllLabels", 1): (8, 4),
     }
 
 

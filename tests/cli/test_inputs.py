@@ -190,3 +190,51 @@ def test_json_has_no_nan(files):
     output = call(*FIT, "--ignore", "part", "--val-share", "0", "--out", "m", "--json")
     assert "NaN" not in output
     assert json.loads(output)["best"] == [None, None]
+
+
+def test_starts_on_the_command_line(files):
+    fit = [*FIT, "--split", "part"]
+    for start in ("paper", "auto", "pl_em,plain", "ica"):
+        out = f"model-{start}"
+        call(*fit, "--start", start, "--out", out)
+        call("predict", "--model", out, *TABLES, "--out", f"{out}.csv")
+    assert "method is 'plan'; expected one of random, ica" in refused(*fit, "--start", "plan", "--out", "m")
+
+
+def test_predictions_of_another_model_are_a_start(files):
+    fit = [*FIT, "--split", "part"]
+    call(*fit, "--method", "ica", "--out", "first")
+    call("predict", "--model", "first", *TABLES, "--out", "first.csv")
+    call(*fit, "--start-predictions", "first.csv", "--out", "boosted")
+    predict = ["predict", "--model", "boosted", *TABLES, "--out", "p.csv"]
+    assert "give them again with --start-predictions" in refused(*predict)
+    call(*predict, "--start-predictions", "first.csv")
+    assert "the model was fitted without" in refused(
+        "predict", "--model", "first", *TABLES, "--out", "q.csv", "--start-predictions", "first.csv"
+    )
+    pd.read_csv("first.csv").drop(columns="p(red)").to_csv("less.csv", index=False)
+    assert "less.csv has no column 'p(red)'" in refused(
+        *predict, "--force", "--start-predictions", "less.csv"
+    )
+    pd.read_csv("first.csv")[:9].to_csv("few.csv", index=False)
+    message = refused(*predict, "--force", "--start-predictions", "few.csv")
+    assert "few.csv has no row for node 'n9' (51 nodes are missing)" in message
+
+
+def test_the_papers_preset(files):
+    call(*FIT, "--split", "part", "--preset", "paper", "--out", "model")
+    content = json.loads((files / "model" / "model.json").read_text())["parameters"]
+    assert (content["start"], content["calibrate"], content["keep_best"]) == ("paper", False, False)
+    assert content["max_epochs"] == 5  # given beside it
+
+
+def test_observed_labels_can_be_learned_from(files):
+    nodes = pd.read_csv("nodes.csv")
+    nodes.loc[30:34, "part"] = "observed"
+    nodes.to_csv("nodes.csv", index=False)
+    fit = [*FIT, "--split", "part", "--test-labels", "partial"]
+    call(*fit, "--learn-observed", "--out", "all")
+    call(*fit, "--out", "shown")
+    judge = ["--label", "truth", "--json"]
+    left = [json.loads(call("evaluate", "--model", m, *TABLES, *judge))["left_out"] for m in ("all", "shown")]
+    assert left == [40, 35]

@@ -1,5 +1,4 @@
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
@@ -9,7 +8,9 @@ from torch_geometric.data import Data
 from clgnn import CollectiveClassifier, CollectiveRegressor
 from clgnn.nn import NAMES
 
-QUICK = {"num_samples": 3, "num_iterations": 2, "num_masks": 2, "max_epochs": 4, "hidden_channels": 8}
+QUICK = {
+    "num_samples": 3, "num_iterations": 2, "num_masks": 2, "max_epochs": 4, "iteration_epochs": 4, "hidden_channels": 8,
+}  # fmt: skip
 
 
 def quick(**changes):
@@ -51,7 +52,10 @@ def test_validation_labels_are_never_input_or_target(test_labels, graph, train, 
     """They choose the epoch, and nothing else: with one epoch there is nothing to choose."""
     changed = graph.clone()
     changed.y = torch.where(val, (graph.y + 1) % 3, graph.y)
-    one = [quick(max_epochs=1, test_labels=test_labels).fit(g, train, val) for g in (graph, changed)]
+    one = [
+        quick(max_epochs=1, iteration_epochs=1, test_labels=test_labels).fit(g, train, val)
+        for g in (graph, changed)
+    ]
     assert torch.equal(weights(one[0]), weights(one[1]))
 
 
@@ -157,7 +161,8 @@ def test_history_has_a_row_an_epoch(graph, train, val):
 
 @pytest.mark.parametrize("metric", ["accuracy", "balanced_accuracy", "macro_f1", "log_loss", "brier"])
 def test_the_chosen_metric_is_the_best_of_its_iteration(metric, graph, train, val):
-    model = quick(metric=metric, num_iterations=0, max_epochs=30, lr=0.1).fit(graph, train, val)
+    options = {"num_iterations": 0, "max_epochs": 30, "lr": 0.1, "calibrate": False}
+    model = quick(metric=metric, **options).fit(graph, train, val)
     column = model.history_[f"val_{metric}"]
     best = column.min() if metric in ("log_loss", "brier") else column.max()
     assert model.score(graph, val) == pytest.approx(best, abs=1e-6)
@@ -343,15 +348,13 @@ class TestTheIterationThatPredicts:
             ("accuracy", [0.7, 0.5, 0.6], 0),
             ("accuracy", [0.7, 0.5, 0.7], 2),  # the later one of equals
             ("log_loss", [0.5, 0.7, 0.6], 0),
-            ("accuracy", [np.nan] * 3, 2),
+            ("accuracy", [None] * 3, 2),
+            ("accuracy", [0.5, None, 0.4], 0),
         ],
     )
     def test_is_the_best_on_validation(self, metric, by_iteration, best, graph, train, val):
         model = quick(metric=metric).fit(graph, train, val)
-        worse = -0.1 if metric == "accuracy" else 0.1
-        model.history_ = pd.DataFrame(
-            [{"iteration": t, f"val_{metric}": v + w} for t, v in enumerate(by_iteration) for w in (0, worse)]
-        )
+        model.stage_scores_ = by_iteration
         assert model.best_iteration_ == best
         stages = list(model.staged_predict_proba(graph))
         assert torch.equal(model.predict_proba(graph), stages[best])
@@ -363,8 +366,8 @@ class TestTheIterationThatPredicts:
         assert quick().fit(graph, train).best_iteration_ == 2
 
     def test_is_the_same_after_loading(self, graph, train, val, tmp_path):
-        model = quick(max_epochs=1, num_iterations=4).fit(graph, train, val)
-        model.history_["val_accuracy"] = [0.1, 0.9, 0.3, 0.2, 0.1]
+        model = quick(num_iterations=4).fit(graph, train, val)
+        model.stage_scores_ = [0.1, 0.9, 0.3, 0.2, 0.1]
         model.save(tmp_path / "model")
         loaded = CollectiveClassifier.load(tmp_path / "model")
         assert loaded.best_iteration_ == 1
@@ -395,7 +398,7 @@ class TestUncertainty:
 
     def test_the_spread_is_not_a_number_where_iteration_0_predicts(self, graph, train, val):
         model = quick().fit(graph, train, val)
-        model.history_["val_accuracy"] = (model.history_["iteration"] == 0).astype(float)
+        model.stage_scores_ = [0.9, 0.1, 0.1]
         assert model.best_iteration_ == 0
         assert bool(model.spread(graph).isnan().all())
 

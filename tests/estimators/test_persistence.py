@@ -13,7 +13,7 @@ import clgnn
 from clgnn import CollectiveClassifier, CollectiveRegressor
 from clgnn.estimators import checkpoints
 
-QUICK = {"num_samples": 3, "num_iterations": 2, "max_epochs": 4, "hidden_channels": 8}
+QUICK = {"num_samples": 3, "num_iterations": 2, "max_epochs": 4, "iteration_epochs": 4, "hidden_channels": 8}
 
 
 def quick(**changes):

@@ -8,7 +8,9 @@ from clgnn.estimators import metrics, settings
 from clgnn.estimators.labelling import Classes
 from clgnn.estimators.validation import build_validation
 
-QUICK = {"num_samples": 4, "num_iterations": 2, "max_epochs": 6, "hidden_channels": 8}
+QUICK = {
+    "num_samples": 4, "num_iterations": 2, "max_epochs": 6, "iteration_epochs": 6, "hidden_channels": 8, "calibrate": False,
+}  # fmt: skip
 VARIANTS = [
     {"labels": labels, "test_labels": test_labels}
     for labels in ("sampled", "soft", "uniform", "observed")
@@ -18,6 +20,11 @@ VARIANTS = [
     {"gnn": "sage"},
     {"gnn": "snowball", "num_layers": 3},
     {"keep_best": False},
+    {"start": "paper"},
+    {"start": "paper", "test_labels": "partial"},
+    {"start": "pl_em"},
+    {"start": ["plain", "ica"], "test_labels": "partial"},
+    {"calibrate": True},
     {"test_labels": "partial", "num_masks": 3},
     {"test_labels": "partial", "inference_masks": "all"},
     {"test_labels": "partial", "sampling": "iid", "shown_share": 0.8},

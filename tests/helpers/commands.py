@@ -4,7 +4,19 @@ from click.testing import CliRunner
 
 from clgnn.cli import main
 
-QUICK = ["--epochs", "5", "--iterations", "1", "--samples", "2", "--hidden", "4", "--quiet"]
+QUICK = [
+    "--epochs",
+    "5",
+    "--iteration-epochs",
+    "5",
+    "--iterations",
+    "1",
+    "--samples",
+    "2",
+    "--hidden",
+    "4",
+    "--quiet",
+]
 TABLES = ["--nodes", "nodes.csv", "--edges", "edges.csv"]
 FIT = ["fit", *TABLES, "--label", "colour", "--ignore", "truth", "--ignore", "size", *QUICK]
 

@@ -93,6 +93,37 @@ def make(name: str, **settings: Any) -> NodeEstimator:
     return kind(**_taken(kind, settings))
 
 
+def as_estimator(value: Any, **settings: Any) -> NodeEstimator:
+    """An estimator of nodes from a name, from an estimator, or from a scikit-learn classifier.
+
+    Args:
+        value: one of :data:`METHODS`; a node estimator, which is copied; or a classifier of scikit-learn,
+            which then sees each node's own columns.
+        settings: ``test_labels``, ``metric`` and ``seed``, for one that is given by name or by scikit-learn.
+
+    Example:
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> type(as_estimator("ica")).__name__, type(as_estimator(LogisticRegression())).__name__
+        ('ICA', 'OnColumns')
+    """
+    from sklearn.base import clone
+
+    from clgnn.baselines.tabular import OnColumns
+    from clgnn.estimators.node import NodeEstimator
+
+    if isinstance(value, str):
+        return make(value, **settings)
+    if isinstance(value, NodeEstimator):
+        copied: NodeEstimator = clone(value)
+        return copied
+    if hasattr(value, "fit") and hasattr(value, "predict_proba"):
+        return OnColumns(value, **settings)
+    raise ValueError(
+        f"start is {value!r}; expected 'plain', 'paper', 'auto', 'given', one of {', '.join(METHODS)}, an "
+        "estimator of nodes, a scikit-learn classifier, or a list of them"
+    )
+
+
 def load(path: str | PathLike[str], gnn: GNN | None = None) -> NodeEstimator:
     """Reads a model of any kind from its folder, collective or rival.
 

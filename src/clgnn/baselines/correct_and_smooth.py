@@ -127,6 +127,9 @@ class CorrectAndSmooth(Rival):
         shown = y if self.base_.sees_labels() else torch.full_like(y, -1)
         return self.base_._distribution(graph, shown).to(y.device)
 
+    def planned_epochs(self) -> list[int]:
+        return (CollectiveClassifier(num_iterations=0) if self.base is None else self.base).planned_epochs()
+
     def _post_process(
         self, graph: Graph, y: Tensor, start: Tensor, correction: float, smoothing: float
     ) -> Tensor:

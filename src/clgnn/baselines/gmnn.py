@@ -249,6 +249,9 @@ class GMNN(Rival):
             optimizer.load_state_dict(kept[1])
         module.eval()
 
-    def _blank(self, name: str) -> nn.Module:
+    def planned_epochs(self) -> list[int]:
+        return [self.pretrain_epochs or self.max_epochs] + [self.max_epochs] * (2 * self.num_rounds)
+
+    def _blank(self, name: str, index: int = 0) -> nn.Module:
         columns = self.n_features_in_ if name == "q_" else self._num_classes
         return _Network(columns, self.hidden_channels, self._num_classes, self.dropout)

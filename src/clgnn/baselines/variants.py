@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import PathLike
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
-from clgnn.data.graph import Graphs, Mask, as_mask, by_graph
 from clgnn.estimators.collective import CollectiveClassifier
-from clgnn.estimators.node import OnEpoch, ignore
 
 Labels = Literal["sampled", "soft", "uniform", "observed"]
 
@@ -128,46 +125,15 @@ class RNI(_Variant):
         return False
 
 
-class _AllLabels(CollectiveClassifier):
-    """Learns from the observed labels as well."""
-
-    trains_on_observed: ClassVar[bool] = True
-
-    def fit(
-        self,
-        data: Graphs,
-        train_mask: Mask,
-        val_mask: Mask | None = None,
-        *,
-        observed_mask: Mask | None = None,
-        masks: Any = None,
-        checkpoint: str | PathLike[str] | None = None,
-        on_epoch: OnEpoch = ignore,
-    ) -> Self:
-        """As :meth:`clgnn.CollectiveClassifier.fit`; ``observed_mask`` is learned from too."""
-        learned = as_mask(train_mask, data, "train_mask")
-        if observed_mask is not None:
-            learned = learned | as_mask(observed_mask, data, "observed_mask")
-        return super().fit(
-            data,
-            by_graph(learned, data),
-            val_mask,
-            observed_mask=observed_mask,
-            masks=masks,
-            checkpoint=checkpoint,
-            on_epoch=on_epoch,
-        )
-
-
 @dataclass(repr=False, eq=False)
-class GNNAllLabels(_AllLabels):
+class GNNAllLabels(CollectiveClassifier):
     """The plain GNN, trained on the labels of the training and of the test graph together.
 
     On a single graph, "50 % test labels" gives collective learning labels that the plain GNN has never
     seen, so that a gain mixes the method with the labels. Here the GNN learns from them: from
     ``train_mask``, V_L(tr), and from the ``observed_mask`` of ``fit``, V_L(te). It is
-    :class:`~clgnn.CollectiveClassifier` with ``num_iterations=0``; its prediction needs no labels, and an
-    ``observed_mask`` there changes nothing.
+    :class:`~clgnn.CollectiveClassifier` with ``learn_observed`` and ``num_iterations=0``; its prediction
+    needs no labels, and an ``observed_mask`` there changes nothing.
 
     Cost: one training of the GNN, for every test graph anew.
 
@@ -182,12 +148,13 @@ class GNNAllLabels(_AllLabels):
     """
 
     num_iterations: int = 0
+    learn_observed: bool = True
 
-    fixed: ClassVar[frozenset[str]] = frozenset({"num_iterations"})
+    fixed: ClassVar[frozenset[str]] = frozenset({"num_iterations", "learn_observed"})
 
 
 @dataclass(repr=False, eq=False)
-class CLAllLabels(_AllLabels):
+class CLAllLabels(CollectiveClassifier):
     """Collective learning on the labels of the training and of the test graph together.
 
     What stands beside :class:`GNNAllLabels`: the same labels, learned from in the same way (``train_mask``
@@ -207,5 +174,6 @@ class CLAllLabels(_AllLabels):
     """
 
     test_labels: Literal["none", "partial"] = "partial"
+    learn_observed: bool = True
 
-    fixed: ClassVar[frozenset[str]] = frozenset()
+    fixed: ClassVar[frozenset[str]] = frozenset({"learn_observed"})

@@ -20,7 +20,7 @@ from clgnn.cli.options import (
     set_threads,
     settings,
 )
-from clgnn.cli.tables import feature_options, read_new, table_options
+from clgnn.cli.tables import add_start, feature_options, read_new, start_option, table_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,10 +49,11 @@ _MODEL = "The model"
         help="Use collective learning, or one of its rivals.")  # fmt: skip
 @option("--task", default="auto", type=click.Choice(["auto", "classification", "regression"]), group=_MODEL,
         help="Predict classes or numbers; auto: numbers with fractions are for regression.")  # fmt: skip
-@option("--split", group=_MODEL, help="Take train, val and test from this column.")
+@option("--split", group=_MODEL, help="Take train, val, test and observed from this column.")
 @option("--val-share", default=0.2, type=click.FloatRange(0, 1, max_open=True), group=_MODEL,
         help="Without --split: keep this share of the labels to choose epoch and iteration.")  # fmt: skip
 @option("--class-weight", type=click.Choice(["balanced"]), group=_MODEL, help="Weigh rare classes more.")
+@start_option
 @settings
 @output_options
 def fit(
@@ -74,19 +75,24 @@ def fit(
     data = schema.graph(nodes, links, label)
     del edges
     set_threads(options["threads"], data, given["num_samples"])
-    train, validation = _masks(data, nodes, options["split"], options["val_share"], given["seed"])
+    masks = _masks(data, nodes, options["split"], options["val_share"], given["seed"])
+    train, validation, observed = masks
+    if options["start_predictions"] is not None:
+        given["start"] = "given"
+        add_start(data, options["start_predictions"], nodes, schema, data.y[train].unique().tolist())
     model = _model(method, schema, given)
     if not as_json and not quiet:
         _show_tables(schema, data, links, int(train.sum()), int(validation.sum()))
     if force and not resume:
         checkpoints.discard(interrupted)
     try:
-        _fit(model, data, train, validation, interrupted, quiet)
+        _fit(model, data, *masks, interrupted, quiet)
     except KeyboardInterrupt:
         hint = "; the same command with --resume goes on after the last iteration that was finished"
         errors.print(f"Interrupted{hint if interrupted.exists() else ''}.", highlight=False)
         raise click.exceptions.Exit(130) from None
-    seen = (train | validation).numpy()
+    learned = train if observed is None or not model.trains_on_observed else train | observed
+    seen = (learned | validation).numpy()
     extra = {"table": schema.to_json(), "learned_from": nodes[schema.id].astype(str)[seen].tolist()}
     model.save(out, force, extra=extra)
     checkpoints.discard(interrupted)
@@ -115,13 +121,18 @@ def _schema(label: str, options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataF
 
 
 def _fit(
-    model: NodeEstimator, data: Data, train: Tensor, validation: Tensor, interrupted: Path, quiet: bool
+    model: NodeEstimator,
+    data: Data,
+    train: Tensor,
+    validation: Tensor,
+    observed: Tensor | None,
+    interrupted: Path,
+    quiet: bool,
 ) -> None:
     chosen = validation if bool(validation.any()) else None
     resumable: dict[str, Any] = {"checkpoint": interrupted} if model.resumable else {}
-    iterations, epochs = getattr(model, "num_iterations", 0), getattr(model, "max_epochs", 1)
-    with Bars(quiet, model.metric_name) as bars, bars.fit("fit", iterations, epochs) as on_epoch:
-        model.fit(data, train, chosen, on_epoch=on_epoch, **resumable)
+    with Bars(quiet, model.metric_name) as bars, bars.fit("fit", model) as on_epoch:
+        model.fit(data, train, chosen, observed_mask=observed, on_epoch=on_epoch, **resumable)
 
 
 def _model(method: str, schema: Schema, given: dict[str, Any]) -> NodeEstimator:
@@ -151,10 +162,11 @@ def _check_output(out: Path, interrupted: Path, resume: bool, force: bool) -> No
 
 def _masks(
     data: Data, nodes: pd.DataFrame, split: str | None, share: float, seed: int
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The labels to learn from, to choose by, and to show while validating (None: those to learn from)."""
     from clgnn.data.parts import hold_out, split_masks
 
-    return hold_out(data.y, share, seed) if split is None else split_masks(data.y, nodes, split)
+    return (*hold_out(data.y, share, seed), None) if split is None else split_masks(data.y, nodes, split)
 
 
 def _best(model: NodeEstimator) -> list[float | None]:

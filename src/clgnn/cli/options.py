@@ -15,9 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
-from clgnn.estimators.settings import CHOICES, CLASSIFICATION, GNNS, REGRESSION, CollectiveSettings
+from clgnn.estimators.settings import (
+    CHOICES,
+    CLASSIFICATION,
+    GNNS,
+    PRESETS,
+    REGRESSION,
+    CollectiveSettings,
+)
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
     from clgnn.collective.component import GNN
     from clgnn.collective.learning import Epoch
     from clgnn.data.graph import Graphs
+    from clgnn.estimators.node import NodeEstimator
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -77,6 +86,7 @@ _SETTINGS: list[tuple[str, str, Any, str, str]] = [
     ("--samples", "num_samples", COUNT, "Set K, the label draws that are averaged.", _CL),
     ("--test-labels", "test_labels", click.Choice(CHOICES["test_labels"]),
      "Say whether the graphs you will predict on have labels.", _CL),
+    ("--start", "start", str, "Start from plain, paper, auto, or from rivals such as pl_em,gmnn.", _CL),
     ("--shown-share", "shown_share", SHARE, "Set the part of the labels that a mask shows.", _CL),
     ("--masks", "num_masks", COUNT,
      "Average a prediction over so many masks.  [default: a mask of its own for each sample]", _CL),
@@ -87,9 +97,13 @@ _SETTINGS: list[tuple[str, str, Any, str, str]] = [
     ("--hidden", "hidden_channels", COUNT, "Set the hidden channels.", _GNN),
     ("--layers", "num_layers", COUNT, "Set the layers.  [default: 2; 10 for snowball and krylov]", _GNN),
     ("--dropout", "dropout", click.FloatRange(0, 1, max_open=True), "Set the dropout.", _GNN),
-    ("--epochs", "max_epochs", COUNT, "Stop an iteration after so many gradient steps.", _TRAIN),
+    ("--epochs", "max_epochs", COUNT, "Stop the plain GNN after so many gradient steps.", _TRAIN),
     ("--patience", "patience", COUNT,
-     "Stop an iteration after so many epochs without a better validation metric.", _TRAIN),
+     "Stop it after so many epochs without a better validation metric.", _TRAIN),
+    ("--iteration-epochs", "iteration_epochs", COUNT,
+     "Stop a later iteration after so many gradient steps.  [default: a quarter of --epochs]", _TRAIN),
+    ("--iteration-patience", "iteration_patience", COUNT,
+     "Stop it after so many epochs without a better metric.  [default: a quarter of --patience]", _TRAIN),
     ("--lr", "lr", ABOVE_0, "Set the learning rate.", _TRAIN),
     ("--weight-decay", "weight_decay", click.FloatRange(min=0), "Set the weight decay.", _TRAIN),
     ("--optimizer", "optimizer", click.Choice(CHOICES["optimizer"]), "Choose the optimiser.", _TRAIN),
@@ -104,8 +118,24 @@ OPTION_OF = {"gnn": "--gnn", **{name: option for option, name, _, _, _ in _SETTI
 """The option of each setting, for messages in the words of the command line."""
 
 
+_FLAGS = (
+    ("--calibrate/--no-calibrate", "calibrate", "Calibrate the probabilities on the validation labels.", _CL),
+    (
+        "--learn-observed/--show-observed",
+        "learn_observed",
+        "Learn from observed labels, or only show them.",
+        _CL,
+    ),
+)
+
+
 def settings(command: Command) -> Command:
     """The method's settings, as options; :func:`parameters` takes them out again."""
+    text = "Set all as the paper has it; what is given beside it counts."
+    command = option("--preset", type=click.Choice(list(PRESETS)), help=text, group=_CL)(command)
+    for name, setting, text, group in reversed(_FLAGS):
+        default = getattr(CollectiveSettings, setting)
+        command = option(name, setting, default=default, help=text, group=group)(command)
     for name, setting, kind, text, group in reversed(_SETTINGS):
         default = getattr(CollectiveSettings, setting)
         command = option(name, setting, type=kind, default=default, help=text, group=group)(command)
@@ -116,7 +146,14 @@ def settings(command: Command) -> Command:
 
 def parameters(options: dict[str, Any]) -> dict[str, Any]:
     """Takes the method's settings out of a command's options."""
-    taken = {name: options.pop(name) for _, name, _, _, _ in _SETTINGS}
+    names = [name for _, name, _, _, _ in _SETTINGS] + [name for _, name, _, _ in _FLAGS]
+    taken = {name: options.pop(name) for name in names}
+    context = click.get_current_context()
+    for name, value in PRESETS.get(options.pop("preset") or "", {}).items():
+        if name not in taken or context.get_parameter_source(name) == ParameterSource.DEFAULT:
+            taken[name] = value
+    several = [part.strip() for part in taken["start"].split(",")]
+    taken["start"] = several[0] if len(several) == 1 else several
     return {"gnn": gnn(options.pop("gnn")), **taken}
 
 
@@ -206,29 +243,27 @@ class Bars:
         self.progress.stop()
 
     @contextmanager
-    def fit(self, name: str, num_iterations: int, max_epochs: int) -> Iterator[Callable[[Epoch], None]]:
+    def fit(self, name: str, model: NodeEstimator) -> Iterator[Callable[[Epoch], None]]:
         """A bar for one fit; what it gives is the ``on_epoch`` of the fit.
 
         An iteration that ends early takes the epochs that it did not need off the bar.
         """
-        total = (num_iterations + 1) * max_epochs
-        task = self.progress.add_task(name, total=total, detail="")
-        done = now = iteration = 0
+        planned = model.planned_epochs()
+        task = self.progress.add_task(name, total=sum(planned), detail="")
+        took = [0] * len(planned)
 
         def on_epoch(epoch: Epoch) -> None:
-            nonlocal done, now, iteration, total
-            if epoch.iteration != iteration:  # the one before may have ended early
-                done, total = done + now, total - max(0, max_epochs - now)
-                iteration = epoch.iteration
-            now = epoch.epoch + 1
+            t = min(epoch.iteration, len(planned) - 1)
+            took[t] = epoch.epoch + 1
+            done = sum(took[: t + 1])
             detail = f"loss {epoch.loss:.3f}"
             if not math.isnan(epoch.metric):
                 detail += f"  {self.metric} {epoch.metric:.3f}"
             self.progress.update(
                 task,
-                description=f"{name} iteration {iteration}/{num_iterations}",
-                completed=done + now,
-                total=total,
+                description=f"{name} iteration {t}/{len(planned) - 1}" if len(planned) > 1 else name,
+                completed=done,
+                total=done - took[t] + sum(planned[t:]),
                 detail=detail,
             )
 

@@ -18,7 +18,7 @@ from clgnn.cli.options import (
     set_threads,
 )
 from clgnn.cli.report import check_out
-from clgnn.cli.tables import read_known, table_options
+from clgnn.cli.tables import add_start, read_known, start_option, table_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ def model_options(command: Command) -> Command:
     """The model, and the tables that it looks at."""
     command = option("--gnn", "gnn_name", group="The model", help="Give your own GNN again, module:attr, if "
                      "the model was fitted with one.")(command)  # fmt: skip
-    command = table_options(fitting=False)(command)
+    command = start_option(table_options(fitting=False)(command))
     text = "Use the model in this folder."
     return option("--model", required=True, type=click.Path(), group="The model", help=text)(command)
 
@@ -96,7 +96,9 @@ def predict(
     """
     _check_file(out, force)
     estimator, schema, _ = open_model(model, gnn_name)
+    start = options.pop("start_predictions")
     nodes, data, schema = read_graph(schema, label, options)
+    _start(estimator, data, start, nodes, schema)
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
     observed = _observed(estimator, model, data, label)
 
@@ -116,6 +118,19 @@ def predict(
     elif not quiet:
         said = f"{len(table):,} nodes predicted, {seen:,} labels seen; in {out}."
         console.print(said, highlight=False, soft_wrap=True)
+
+
+def _start(
+    estimator: NodeEstimator, data: Data, path: str | None, nodes: pd.DataFrame, schema: Schema
+) -> None:
+    """Gives the graph the first predictions that a model was fitted with, and only such a model."""
+    wanted = estimator.get_params(deep=False).get("start") == "given"
+    if wanted and path is None:
+        raise ValueError("the model starts from given predictions; give them again with --start-predictions")
+    if path is not None:
+        if not wanted:
+            raise ValueError("--start-predictions is given, and the model was fitted without: leave it out")
+        add_start(data, path, nodes, schema, estimator.classes_.tolist())
 
 
 def _check_file(out: Path, force: bool) -> None:
@@ -169,7 +184,9 @@ def evaluate(
     if report_path is not None:
         check_out(report_path, False, "--report")
     estimator, schema, learned_from = open_model(model, gnn_name)
+    start = options.pop("start_predictions")
     nodes, data, schema = read_graph(schema, label, options)
+    _start(estimator, data, start, nodes, schema)
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
     parts, judged, observed = _parts(estimator, schema, nodes, data, split, learned_from)
     left_out = int((known(data.y) & _is(parts, "learned")).sum())

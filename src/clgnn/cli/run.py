@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +26,6 @@ from clgnn.cli.report import check_out
 
 if TYPE_CHECKING:
     from clgnn.data.graph import Graphs
-    from clgnn.estimators.node import NodeEstimator, OnEpoch
     from clgnn.report.comparison import Comparison
 
 _GROUP = "Comparison"
@@ -74,7 +71,7 @@ def run(
     with Bars(quiet, metric) as bars:
         rows = compare(
             data, dataset, given, methods, num_splits, train_labels,
-            watch=partial(_watch, bars), on_fitted=None if page is None else page.add,
+            watch=bars.fit, on_fitted=None if page is None else page.add,
         )  # fmt: skip
     found, gnn = summary(rows), _name(given["gnn"])
     if page is not None and report_path is not None:
@@ -96,12 +93,6 @@ def _page(data: Graphs) -> Comparison:
     from clgnn.report.comparison import Comparison
 
     return Comparison(data)
-
-
-def _watch(bars: Bars, name: str, model: NodeEstimator) -> AbstractContextManager[OnEpoch]:
-    """The bar of one fit."""
-    given = model.get_params(deep=False)
-    return bars.fit(name, given.get("num_iterations", 0), given.get("max_epochs", 1))
 
 
 def _name(gnn: Any) -> str:

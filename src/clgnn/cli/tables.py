@@ -12,6 +12,7 @@ from clgnn.cli.options import Command, option
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch_geometric.data import Data
 
     from clgnn.data.tables import Schema
 
@@ -69,6 +70,25 @@ def feature_options(command: Command) -> Command:
     ):
         command = add(command)
     return command
+
+
+def start_option(command: Command) -> Command:
+    """``--start-predictions``."""
+    text = "Start from these predictions: a table with the ids and one column p(CLASS) for each class."
+    return option("--start-predictions", type=click.Path(), group=_TABLES, help=text)(command)
+
+
+def add_start(data: Data, path: str, nodes: pd.DataFrame, schema: Schema, classes: list[int]) -> None:
+    """Gives a graph the first predictions of a table, in the order of the classes that the model knows."""
+    from clgnn.data.tables import read_table
+    from clgnn.estimators.predictions import read_probabilities
+
+    names = schema.classes
+    if names is None:
+        raise ValueError(f"--start-predictions is for classes, and {schema.label!r} holds numbers")
+    table = read_table(path, text=(schema.id,))
+    wanted = [names[c] for c in classes]
+    data.start_proba = read_probabilities(table, nodes[schema.id].tolist(), schema.id, wanted, path)
 
 
 def read_new(options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:

@@ -26,11 +26,14 @@ class Component(nn.Module):
         gnn: Θ.
         head: W and b.
         runner: what the engine knows about running the GNN on many samples.
+        columns: the label columns that it takes beside X.
     """
 
-    def __init__(self, gnn: nn.Module, head: nn.Module, runner: Runner | None = None) -> None:
+    def __init__(
+        self, gnn: nn.Module, head: nn.Module, runner: Runner | None = None, columns: int = 0
+    ) -> None:
         super().__init__()
-        self.gnn, self.head = gnn, head
+        self.gnn, self.head, self.columns = gnn, head, columns
         self.runner = Runner(gnn) if runner is None else runner
 
 
@@ -76,11 +79,11 @@ def build(
         if num_layers is not None:
             options["num_layers"] = num_layers
         module: nn.Module = NAMES[gnn](in_channels, hidden_channels, outputs, **options).to(device)
-        return Component(module, nn.Identity(), Runner(module, propagation, memory_budget))
+        return Component(module, nn.Identity(), Runner(module, propagation, memory_budget), columns)
     module = copy.deepcopy(gnn) if isinstance(gnn, nn.Module) else _made(gnn, in_channels, hidden_channels)
     runner = Runner(module.to(device), propagation, memory_budget)
     z = _representation(runner, graph, columns)
-    return Component(module, nn.Linear(z.size(1), outputs).to(device), runner)
+    return Component(module, nn.Linear(z.size(1), outputs).to(device), runner, columns)
 
 
 def _made(factory: Factory, in_channels: int, out_channels: int) -> nn.Module:

@@ -11,6 +11,7 @@ from torch import Tensor
 from clgnn.collective.averaging import average, each_sample
 from clgnn.collective.component import Component
 from clgnn.collective.sampling import LabelInput, stream
+from clgnn.collective.start import Start
 from clgnn.data.graph import Graph
 
 PREDICTION = 2**31
@@ -31,6 +32,7 @@ class TestGraph:
             mask of its own for each sample.
         label_input: how labels enter.
         seed: where the randomness comes from.
+        start: the first predictions; None for the paper's, which are those of Θ_0 with label columns.
     """
 
     __test__ = False  # its name does not make it a test
@@ -40,6 +42,7 @@ class TestGraph:
     masks: Sequence[Tensor]
     label_input: LabelInput
     seed: int
+    start: Start | None = None
 
     def inputs(self, t: int, predicted: Tensor | None) -> list[Tensor]:
         """The label columns of iteration t, ``[N, K, C]`` for each mask, given the predictions of t - 1."""
@@ -71,7 +74,10 @@ def stages(components: Sequence[Component], test: TestGraph) -> Iterator[Tensor]
     """
     predicted = None
     for t, component in enumerate(components):
-        predicted = predict(component, test.graph, test.inputs(t, predicted))
+        if t == 0 and test.start is not None:
+            predicted = test.start.predict(test.graph, test.y)
+        else:
+            predicted = predict(component, test.graph, test.inputs(t, predicted))
         yield predicted
 
 
@@ -87,6 +93,8 @@ def infer(components: Sequence[Component], test: TestGraph) -> Tensor | None:
 def infer_samples(components: Sequence[Component], test: TestGraph) -> Tensor:
     """As :func:`infer`, with the last step's single samples ``[N, J*K, outputs]`` instead of their mean."""
     *before, last = components
+    if not before and test.start is not None:
+        return test.start.predict(test.graph, test.y).unsqueeze(1)  # nothing is drawn for it
     inputs = test.inputs(len(before), infer(before, test))
     last.eval()
     return torch.cat([each_sample(last, test.graph, labels) for labels in inputs], dim=1)

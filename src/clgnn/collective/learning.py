@@ -6,7 +6,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from clgnn.collective.averaging import average
 from clgnn.collective.component import Component
 from clgnn.collective.inference import TestGraph, infer, predict
 from clgnn.collective.sampling import LabelInput, stream
+from clgnn.collective.start import Start
 from clgnn.data.graph import Graph, known
 from clgnn.engine.field import receptive_field
 
@@ -59,16 +60,19 @@ class Validation:
     Attributes:
         y: the labels that may be shown while validating, ``[N]``, unknown elsewhere.
         judged: the validation nodes, bool ``[N]``.
-        rank: judges the predictions of these nodes, ``[judged nodes, ..]``. It alone knows the validation
-            labels: they never come near the input.
+        rank: judges the predictions of these nodes, ``[judged nodes, ..]``.
+        calibrate: the temperature that the outputs of these nodes, ``[judged nodes, outputs]``, need.
+
+    The two functions alone know the validation labels: they never come near the input.
     """
 
     y: Tensor
     judged: Tensor
     rank: Callable[[Tensor], Verdict]
+    calibrate: Callable[[Tensor], float] = lambda outputs: 1.0
 
     def to(self, device: torch.device) -> Validation:
-        return Validation(self.y.to(device), self.judged.to(device), self.rank)
+        return replace(self, y=self.y.to(device), judged=self.judged.to(device))
 
     def judge(self, distribution: Tensor) -> Verdict:
         """Judges the predictions of all nodes, ``[N, ..]``."""
@@ -88,6 +92,7 @@ class Problem:
         test: the same graph as a prediction will see it. Validation judges the predictions there; with
             M = 0 they also are the Ŷ that training draws from.
         seed: where the randomness comes from.
+        start: the first predictions; None for the paper's, which are those of Θ_0 with label columns.
     """
 
     graph: Graph
@@ -97,6 +102,7 @@ class Problem:
     validation: Validation | None = None
     test: TestGraph | None = None
     seed: int = 0
+    start: Start | None = None
 
 
 @dataclass(frozen=True)
@@ -213,6 +219,7 @@ class UnderMasks:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.kept: dict[int, tuple[int, Tensor]] = {}  # epoch: how many components, what they predict
+        self.starts: dict[bytes, Tensor] = {}  # mask: the first predictions
 
     def __call__(self, epoch: int, components: Sequence[Component]) -> tuple[Tensor, Tensor | None]:
         problem = self.problem
@@ -221,6 +228,9 @@ class UnderMasks:
         shown = problem.mask(stream(device, seed, 0, epoch))
         level, predicted = self.kept.get(epoch, (0, None))
         for number in range(level, len(components)):
+            if number == 0 and problem.start is not None:
+                predicted = self._started(problem.start, shown)
+                continue
             generator = stream(device, seed, number + 1, epoch)
             labels = problem.label_input(predicted, problem.y, shown, generator)
             predicted = predict(components[number], problem.graph, [labels])
@@ -229,6 +239,15 @@ class UnderMasks:
             if room or epoch in self.kept:
                 self.kept[epoch] = len(components), predicted
         return shown, predicted
+
+    def _started(self, start: Start, shown: Tensor) -> Tensor:
+        """The first predictions under a mask; the same for all masks if they see no labels."""
+        key = shown.cpu().numpy().tobytes() if start.sees_labels else b""
+        if key not in self.starts:
+            y = self.problem.y
+            unknown = torch.full_like(y, float("nan") if y.is_floating_point() else -1)
+            self.starts[key] = start.predict(self.problem.graph, torch.where(shown, y, unknown))
+        return self.starts[key]
 
 
 class _Steps:

@@ -41,6 +41,7 @@ class Graph:
         edge_weight: ``[E]`` or None.
         sizes: the number of nodes of each of the graphs that it was made of.
         edge_attr: ``[E, d]`` or None.
+        start_proba: first predictions of the labels that a user gives, ``[N, C]`` or None.
     """
 
     x: Tensor
@@ -48,6 +49,7 @@ class Graph:
     edge_weight: Tensor | None
     sizes: tuple[int, ...]
     edge_attr: Tensor | None = None
+    start_proba: Tensor | None = None
 
     @property
     def num_nodes(self) -> int:
@@ -109,19 +111,20 @@ def as_graph(data: Graphs, device: torch.device | str = "cpu", num_features: int
             raise ValueError(f"{name} has {graph.x.size(1)} feature columns; expected {expected}")
     x = [graph.x.to(device=device, dtype=torch.float32) for graph in graphs]
     sizes = tuple(len(part) for part in x)
-    weight, attr = (_joined(graphs, name, device) for name in ("edge_weight", "edge_attr"))
+    names = ("edge_weight", "edge_attr", "start_proba")
+    weight, attr, start = (_joined(graphs, name, device) for name in names)
     if len(graphs) == 1:
         edges = graphs[0].edge_index.to(device=device, dtype=torch.long)
-        return Graph(_compressed(x[0]), edges, weight, sizes, attr)
+        return Graph(_compressed(x[0]), edges, weight, sizes, attr, start)
     dense = all(part.layout == torch.strided for part in x)
     joined = _compressed(torch.cat(x) if dense else torch.cat([_coo(part) for part in x]))
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     shifted = [graph.edge_index.to(device).long() + int(at) for graph, at in zip(graphs, starts, strict=True)]
-    return Graph(joined, torch.cat(shifted, dim=1), weight, sizes, attr)
+    return Graph(joined, torch.cat(shifted, dim=1), weight, sizes, attr, start)
 
 
 def _joined(graphs: Sequence[Data], name: str, device: torch.device | str) -> Tensor | None:
-    """What all graphs have of each edge, or None if none of them has it."""
+    """What all graphs have of each edge or node, or None if none of them has it."""
     values = [getattr(graph, name, None) for graph in graphs]
     given = [value for value in values if value is not None]
     if not given:
@@ -176,6 +179,14 @@ def _check(graph: Data, name: str) -> None:
             f"expected 0..{x.size(0) - 1}, as x has {x.size(0)} rows"
         )
     _check_edges(graph, name)
+    start = getattr(graph, "start_proba", None)
+    if start is not None:
+        if start.dim() != 2 or start.size(0) != x.size(0):
+            raise ValueError(
+                f"{name} has start_proba of shape {tuple(start.shape)}; expected [{x.size(0)}, C]"
+            )
+        if not torch.isfinite(start).all():
+            raise ValueError(f"{name} has NaN or infinite values in start_proba; expected probabilities")
 
 
 def _check_edges(graph: Data, name: str) -> None:

@@ -40,14 +40,18 @@ def split_parts(nodes: pd.DataFrame, split: str) -> pd.Series[Any]:
     return texts.map(PARTS)
 
 
-def split_masks(y: Tensor, nodes: pd.DataFrame, split: str) -> tuple[Tensor, Tensor]:
-    """The nodes with a known label that a split column gives to training and to validation, bool ``[N]``."""
+def split_masks(y: Tensor, nodes: pd.DataFrame, split: str) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The nodes with a known label that a split column gives to training, validation and observation.
+
+    Each is a bool mask ``[N]``; the last is None if no row says observed.
+    """
     parts = split_parts(nodes, split).to_numpy()
-    train, val = (known(y) & torch.from_numpy(parts == part) for part in ("train", "val"))
+    names = ("train", "val", "observed")
+    train, val, observed = (known(y) & torch.from_numpy(parts == part) for part in names)
     if not bool(train.any()):
         said = "no row says train" if not (parts == "train").any() else "no row that says train has a label"
         raise ValueError(f"the split column {split!r} leaves nothing to learn from: {said}")
-    return train, val
+    return train, val, observed if bool(observed.any()) else None
 
 
 def hold_out(y: Tensor, share: float, seed: int) -> tuple[Tensor, Tensor]:

@@ -8,8 +8,8 @@ import json
 import os
 import re
 import types
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from clgnn.collective.component import Component
-from clgnn.collective.learning import Epoch
+from clgnn.collective.learning import Epoch, Iteration
 from clgnn.files import written
 
 FORMAT = 2
@@ -81,56 +81,81 @@ def _described(value: Any) -> str:
     return str(getattr(value, "__qualname__", None) or type(value).__qualname__)  # a class, or an object
 
 
-def write(
-    folder: str | os.PathLike[str], key: str, components: Sequence[Component], epochs: Sequence[Epoch]
-) -> None:
-    """Writes the newest of the finished iterations; what was there of the others stays."""
-    t = len(components) - 1
-    state = {
-        name: part.detach().cpu().clone().contiguous() for name, part in components[t].state_dict().items()
-    }
-    content = save(state)
-    with written(Path(folder) / _WEIGHTS.format(t)) as temporary:
-        temporary.write_bytes(content)
-    sums = [] if t == 0 else _read(Path(folder))["sha256"][:t]
-    about = {
-        "format": FORMAT,
-        "key": key,
-        "sha256": [*sums, hashlib.sha256(content).hexdigest()],
-        "epochs": [{k: None if v != v else v for k, v in asdict(epoch).items()} for epoch in epochs],
-    }
-    with written(Path(folder) / _STATE) as temporary:
-        temporary.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+@dataclass
+class Progress:
+    """The iterations of a fit that are finished, on disk if it has a folder.
 
+    Attributes:
+        components: Θ_0, .., Θ_t.
+        epochs: of all of them.
+        folder, key: where they are written, and the fingerprint of the fit.
+    """
 
-def resume(
-    folder: str | os.PathLike[str], key: str, blank: Callable[[], Component]
-) -> tuple[list[Component], list[Epoch]]:
-    """The finished iterations of an interrupted fit, and their epochs; nothing if there are none."""
-    file = Path(folder) / _STATE
-    if not file.is_file():
-        return [], []
-    state = _read(Path(folder))
-    if state["key"] != key:
-        raise ValueError(
-            f"{folder} holds an interrupted fit with other settings, another graph or other labels; "
-            "go on with the same ones, or remove it to start anew"
-        )
-    components = []
-    with torch.random.fork_rng():  # a blank component draws weights, which nobody keeps
-        for t, expected in enumerate(state["sha256"]):
-            path = Path(folder) / _WEIGHTS.format(t)
-            try:
-                content = path.read_bytes()
-                if hashlib.sha256(content).hexdigest() != expected:
-                    raise ValueError("its checksum is another one")
-                component = blank()
-                component.load_state_dict(load(content))
-            except (OSError, SafetensorError, RuntimeError, ValueError) as error:
-                reason = str(error).splitlines()[0]
-                raise ValueError(f"{path} is damaged ({reason}); remove {folder} to start anew") from error
-            components.append(component.eval())
-    return components, [Epoch(**{**epoch, "metric": _number(epoch["metric"])}) for epoch in state["epochs"]]
+    components: list[Component] = field(default_factory=list)
+    epochs: list[Epoch] = field(default_factory=list)
+    folder: Path | None = None
+    key: str = ""
+
+    def follow(self, iterations: Iterable[Iteration]) -> None:
+        """Takes iterations in as they are learned, and writes each of them."""
+        for iteration in iterations:
+            self.components.append(iteration.component)
+            self.epochs += iteration.epochs
+            if self.folder is not None:
+                self._write(self.folder)
+
+    def _write(self, folder: Path) -> None:
+        """Writes the newest of the finished iterations; what was there of the others stays."""
+        t = len(self.components) - 1
+        state = self.components[t].state_dict()
+        content = save({name: part.detach().cpu().clone().contiguous() for name, part in state.items()})
+        with written(folder / _WEIGHTS.format(t)) as temporary:
+            temporary.write_bytes(content)
+        sums = [] if t == 0 else _read(folder)["sha256"][:t]
+        about = {
+            "format": FORMAT,
+            "key": self.key,
+            "sha256": [*sums, hashlib.sha256(content).hexdigest()],
+            "epochs": [{k: None if v != v else v for k, v in asdict(epoch).items()} for epoch in self.epochs],
+        }
+        with written(folder / _STATE) as temporary:
+            temporary.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def resume(cls, folder: str | os.PathLike[str], key: str, blank: Callable[[int], Component]) -> Progress:
+        """The finished iterations of an interrupted fit; none if there are none.
+
+        Args:
+            folder: where they are, or will be.
+            key: the fingerprint of the fit.
+            blank: a component of iteration t, whose weights are yet to be read.
+        """
+        found = cls(folder=Path(folder), key=key)
+        if not (Path(folder) / _STATE).is_file():
+            return found
+        state = _read(Path(folder))
+        if state["key"] != key:
+            raise ValueError(
+                f"{folder} holds an interrupted fit with other settings, another graph or other labels; "
+                "go on with the same ones, or remove it to start anew"
+            )
+        with torch.random.fork_rng():  # a blank component draws weights, which nobody keeps
+            for t, expected in enumerate(state["sha256"]):
+                path = Path(folder) / _WEIGHTS.format(t)
+                try:
+                    content = path.read_bytes()
+                    if hashlib.sha256(content).hexdigest() != expected:
+                        raise ValueError("its checksum is another one")
+                    component = blank(t)
+                    component.load_state_dict(load(content))
+                except (OSError, SafetensorError, RuntimeError, ValueError) as error:
+                    reason = str(error).splitlines()[0]
+                    raise ValueError(
+                        f"{path} is damaged ({reason}); remove {folder} to start anew"
+                    ) from error
+                found.components.append(component.eval())
+        found.epochs = [Epoch(**{**epoch, "metric": _number(epoch["metric"])}) for epoch in state["epochs"]]
+        return found
 
 
 def _number(value: float | None) -> float:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
 from clgnn.estimators.labelling import Classes, Labelling, Numbers
 from clgnn.estimators.recursion import Collective
+from clgnn.estimators.settings import PRESETS
 
 
 @dataclass(repr=False, eq=False)
 class CollectiveClassifier(Collective):
     """Boosts a GNN by collective learning, to classify the nodes of partially labelled graphs.
 
-    Iteration 0 learns the GNN without predicted labels. Iteration t = 1..T learns it with labels drawn from
-    the predictions of iteration t-1 next to the features, averaged over K draws. Prediction replays the
-    iterations, on any graph.
+    Iteration 0 is the plain GNN, on the features alone. Iteration 1 goes on from its weights, with labels
+    drawn from its predictions next to the features, averaged over K draws; iteration t = 2..T with labels
+    drawn from the predictions of iteration t-1. Prediction replays the iterations, on any graph. Validation
+    chooses which of them predicts: where predicted labels do not help, it is the plain GNN.
 
     Args:
         gnn: the component GNN: ``"gcn"``, ``"sage"``, ``"snowball"`` (``"tk"`` in the paper), ``"krylov"`` or
@@ -26,6 +28,13 @@ class CollectiveClassifier(Collective):
             ``(in_channels, out_channels) -> Module``.
         num_samples: K, the label draws that are averaged.
         num_iterations: T; 0 is the plain GNN, trained by the same loop.
+        start: where the first predicted labels come from. ``"plain"``: the plain GNN. ``"paper"``: iteration
+            0 has label columns, which show nothing yet, and all iterations have ``max_epochs``. The name of a
+            rival (``"pl_em"``, ``"gmnn"``, ``"ica"``, ..), an estimator of nodes, or a classifier of
+            scikit-learn on each node's columns: fitted on the training labels, it gives the first
+            predictions, and is kept with the model. A list of these: their mean. ``"auto"``: validation
+            chooses among the plain GNN, PL-EM, GMNN and their mean. ``"given"``: the probabilities
+            ``[N, C]`` that each graph has as ``data.start_proba``.
         num_masks: J, the masks that a prediction on a partially labelled graph is averaged over, with K
             samples for each. None, the default, gives each of the K samples a mask of its own.
         labels: what stands in for unknown labels in the input: ``"sampled"`` predictions, the ``"soft"``
@@ -40,13 +49,19 @@ class CollectiveClassifier(Collective):
             the ``out_channels`` that a factory gets. ``num_layers=None`` is 2, and 10 for
             Snowball and Krylov.
         lr, weight_decay, optimizer: of the optimiser, ``"adam"``, ``"adamw"`` or ``"rmsprop"``.
-        max_epochs: gradient steps of each iteration, at most.
-        patience: an iteration ends after so many epochs without a better validation metric.
+        max_epochs: gradient steps of the plain GNN, at most.
+        patience: its training ends after so many epochs without a better validation metric.
+        iteration_epochs, iteration_patience: those of each iteration with predicted labels, which goes on
+            from trained weights; a quarter of the plain GNN's by default.
         eval_every: how often validation looks, in epochs; the others are faster without it.
         max_grad_norm: gradients are clipped to this norm.
         carry_weights: whether an iteration starts from the weights of the one before it, or anew.
         keep_best: whether the iteration with the best validation metric predicts, or always the last (the
             paper's). Within an iteration, validation chooses the epoch anyway.
+        calibrate: whether the probabilities are calibrated on the validation labels, by temperature scaling.
+            No predicted class changes. Without validation nothing is calibrated.
+        learn_observed: whether the ``observed_mask`` of ``fit`` is learned from as well. On one partly
+            labelled graph, where all known labels may be learned from, this is the most accurate.
         metric: what validation maximises: ``"accuracy"`` (the default), ``"balanced_accuracy"``,
             ``"macro_f1"``; or minimises: ``"log_loss"``, ``"brier"``, ``"calibration_error"``.
         propagation: ``"auto"`` gives a PyG module a sparse adjacency matrix in place of ``edge_index``, which
@@ -64,6 +79,8 @@ class CollectiveClassifier(Collective):
         classes_: the classes, ``[C]``.
         components_: Θ_0, .., Θ_T.
         best_iteration_: the last of them that prediction uses.
+        stage_scores_: the validation metric of the start and of each iteration.
+        temperature_: by which the outputs are divided to calibrate them; 1 without validation.
         best_score_: the validation metric of that iteration; None without validation.
         history_: one row for each epoch of each iteration.
         n_features_in_: the columns of x.
@@ -82,6 +99,18 @@ class CollectiveClassifier(Collective):
     """
 
     class_weight: Any = None
+
+    @classmethod
+    def preset(cls, name: str, **settings: Any) -> Self:
+        """An estimator with settings that belong together; ``"paper"`` has all as the paper has it.
+
+        Example:
+            >>> CollectiveClassifier.preset("paper", gnn="sage").start
+            'paper'
+        """
+        if name not in PRESETS:
+            raise ValueError(f"the preset is {name!r}; expected one of {', '.join(PRESETS)}")
+        return cls(**{**PRESETS[name], **settings})
 
     def _learn_labels(self, y: Tensor) -> Labelling:
         return Classes.learn(y, self.class_weight)

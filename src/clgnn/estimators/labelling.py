@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self
 
 import torch
 import torch.nn.functional as F
+from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 from clgnn.collective.sampling import Categorical, Gaussian, LabelDistribution
@@ -34,8 +36,17 @@ class Labelling(Protocol):
     def restore(self, y: Tensor) -> Tensor:
         """Known labels of the family ``[N]`` in the units of :meth:`decode`."""
 
-    def decode(self, outputs: Tensor) -> Tensor:
-        """The head's outputs ``[..., outputs]`` to probabilities, or to means and standard deviations."""
+    def decode(self, outputs: Tensor, temperature: float = 1.0) -> Tensor:
+        """The head's outputs ``[..., outputs]`` to probabilities, or to means and standard deviations.
+
+        A temperature above 1 makes them less sure; the most probable label stays what it is.
+        """
+
+    def parameters(self, distribution: Tensor) -> Tensor:
+        """The outputs that :meth:`decode` turns into this distribution."""
+
+    def temperature(self, outputs: Tensor, y: Tensor) -> float:
+        """The temperature at which outputs ``[N, outputs]`` make encoded labels ``[N]`` most likely."""
 
     def log_loss(self, distribution: Tensor, y: Tensor) -> float:
         """Mean negative log-likelihood, in the units of :meth:`decode`; it decides between equals."""
@@ -112,8 +123,20 @@ class Classes:
     def restore(self, y: Tensor) -> Tensor:
         return y
 
-    def decode(self, outputs: Tensor) -> Tensor:
-        return outputs.softmax(dim=-1)
+    def decode(self, outputs: Tensor, temperature: float = 1.0) -> Tensor:
+        return (outputs if temperature == 1 else outputs / temperature).softmax(dim=-1)
+
+    def parameters(self, distribution: Tensor) -> Tensor:
+        return distribution.float().clamp(min=1e-12).log()
+
+    def temperature(self, outputs: Tensor, y: Tensor) -> float:
+        logits = outputs.detach().cpu().double()
+
+        def loss(log_temperature: float) -> float:
+            return F.cross_entropy(logits / math.exp(log_temperature), y.cpu()).item()
+
+        found = minimize_scalar(loss, bounds=(math.log(0.05), math.log(20)), method="bounded")
+        return math.exp(float(found.x))
 
     def log_loss(self, distribution: Tensor, y: Tensor) -> float:
         likelihood = distribution.gather(1, y.unsqueeze(1))
@@ -173,9 +196,18 @@ class Numbers:
     def restore(self, y: Tensor) -> Tensor:
         return y * self.std + self.mean
 
-    def decode(self, outputs: Tensor) -> Tensor:
-        mean, scale = outputs[..., 0], Gaussian().scale(outputs)
+    def decode(self, outputs: Tensor, temperature: float = 1.0) -> Tensor:
+        mean, scale = outputs[..., 0], Gaussian().scale(outputs) * temperature
         return torch.stack([mean * self.std + self.mean, scale * self.std], dim=-1)
+
+    def parameters(self, distribution: Tensor) -> Tensor:
+        mean, std = distribution.float().unbind(dim=1)
+        raw = (std / self.std - Gaussian.minimum_scale).clamp(min=1e-6)
+        return torch.stack([(mean - self.mean) / self.std, raw.expm1().log()], dim=1)
+
+    def temperature(self, outputs: Tensor, y: Tensor) -> float:
+        errors = (y.cpu() - outputs[:, 0].detach().cpu()) / Gaussian().scale(outputs.detach().cpu())
+        return max(float(errors.square().mean().sqrt()), 1e-3)
 
     def log_loss(self, distribution: Tensor, y: Tensor) -> float:
         mean, std = distribution.unbind(dim=1)

@@ -139,8 +139,12 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         """Whether observed labels in a prediction are an error, as they would not be used."""
         return not self.sees_labels()
 
-    def _blank(self, name: str) -> nn.Module:
-        """A module of the attribute ``name``, whose weights are yet to be read."""
+    def planned_epochs(self) -> list[int]:
+        """How many epochs each iteration of a fit has at most; for those who show progress."""
+        return [1]
+
+    def _blank(self, name: str, index: int = 0) -> nn.Module:
+        """A module of the attribute ``name``, or of the list there, whose weights are yet to be read."""
         raise ValueError(f"{type(self).__name__} has no module {name!r}")
 
     # Prediction

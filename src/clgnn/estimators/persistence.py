@@ -25,6 +25,7 @@ from sklearn.base import clone
 from torch import Tensor, nn
 
 import clgnn
+from clgnn.estimators.settings import LOWER_IS_BETTER
 from clgnn.files import written
 
 if TYPE_CHECKING:
@@ -88,6 +89,9 @@ def _packed(estimator: NodeEstimator, arrays: dict[str, Tensor], prefix: str) ->
     _check_unchanged(estimator, parameters)
     if not isinstance(parameters.get("gnn", ""), str):
         parameters["gnn"] = None  # code is not written; whoever loads the model has it
+    start = parameters.get("start", "")
+    if not all(isinstance(one, str) for one in (start if isinstance(start, list | tuple) else [start])):
+        parameters["start"] = None  # the estimators are kept as they were fitted
     plain: dict[str, Any] = {}
     inside: dict[str, Any] = {}
     for name in estimator._learned:
@@ -103,6 +107,8 @@ def _packed(estimator: NodeEstimator, arrays: dict[str, Tensor], prefix: str) ->
         elif hasattr(value, "_learned"):  # another estimator, which has parameters of its own
             inside[name] = _packed(value, arrays, f"{prefix}{name}/")
             parameters[name.removesuffix("_")] = None
+        elif isinstance(value, list) and value and hasattr(value[0], "_learned"):
+            inside[name] = [_packed(one, arrays, f"{prefix}{name}.{i}/") for i, one in enumerate(value)]
         else:
             plain[name] = value
     return {
@@ -136,7 +142,10 @@ def _plain(value: Any) -> Any:
     """A number of NumPy as one of Python."""
     if hasattr(value, "item"):
         return value.item()
-    raise ValueError(f"a {type(value).__name__} can't be saved: {value!r}; expected numbers, texts or lists")
+    raise ValueError(
+        f"a {type(value).__name__} can't be saved, as it could only be written as code; save its predictions "
+        "instead, and give them as data.start_proba with start='given'"
+    )
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -216,24 +225,34 @@ def _unpacked(
     estimator.best_score_ = content.get("best_score")
     estimator.history_ = _history(content["history"])
     for name in kind._learned:
-        if name in content.get("inside", {}):
-            base = _unpacked(content["inside"][name], arrays, f"{prefix}{name}/", kinds, path, gnn)
+        within = content.get("inside", {}).get(name)
+        if isinstance(within, list):
+            places = (f"{prefix}{name}.{i}/" for i in range(len(within)))
+            found = zip(within, places, strict=True)
+            setattr(estimator, name, [_unpacked(one, arrays, at, kinds, path, gnn) for one, at in found])
+        elif within is not None:
+            base = _unpacked(within, arrays, f"{prefix}{name}/", kinds, path, gnn)
             setattr(estimator, name, base)
             setattr(estimator, name.removesuffix("_"), clone(base))
         elif prefix + name in arrays:
             setattr(estimator, name, arrays[prefix + name])
         elif any(key.startswith(f"{prefix}{name}.") for key in arrays):
             count = content["learned"].get(name)
-            own = [_module(estimator, arrays, name, f"{prefix}{name}.{i}.") for i in range(count or 0)]
+            own = [_module(estimator, arrays, name, f"{prefix}{name}.{i}.", i) for i in range(count or 0)]
             setattr(estimator, name, own if count else _module(estimator, arrays, name, f"{prefix}{name}."))
         else:
             setattr(estimator, name, content["learned"][name])
+    if parameters.get("start", "") is None:
+        members = [clone(one) for one in estimator.starts_]
+        estimator.set_params(start=members + ["plain"] * bool(content["learned"]["starts_with_plain_"]))
     estimator._finish(estimator.history_)
     return estimator
 
 
-def _module(estimator: NodeEstimator, arrays: dict[str, Tensor], name: str, prefix: str) -> nn.Module:
-    module = estimator._blank(name)
+def _module(
+    estimator: NodeEstimator, arrays: dict[str, Tensor], name: str, prefix: str, index: int = 0
+) -> nn.Module:
+    module = estimator._blank(name, index)
     module.load_state_dict({k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)})
     return module.eval()
 
@@ -257,8 +276,13 @@ def _arrays_of_format_1(folder: Path, content: dict[str, Any]) -> dict[str, Tens
             arrays |= {f"{sub.name}/{name}": array for name, array in found.items()}
         return arrays
     count = int(parameters["num_iterations"]) + 1
-    content["learned"]["components_"] = count
-    parameters.setdefault("num_masks", 10)
+    (name,) = (name for name in content["history"] if name.startswith("val_"))
+    history = pd.DataFrame(content["history"]).groupby("iteration")[name]
+    best = history.min() if name.removeprefix("val_") in LOWER_IS_BETTER else history.max()
+    scores = [None if value != value else float(value) for value in best]
+    content["learned"] |= {"components_": count, "starts_": [], "starts_with_plain_": True}
+    content["learned"] |= {"stage_scores_": scores, "temperature_": 1.0}
+    parameters |= {"start": "paper", "calibrate": False}
     return {
         f"components_.{t}.{name}": array
         for t in range(count)

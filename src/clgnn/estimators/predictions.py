@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -63,3 +64,48 @@ def predictions(
     first = np.arange(len(found)) if ids is None else np.asarray(ids)
     renamed = {name if name != id_name else f"{name}_": values for name, values in columns.items()}
     return pd.DataFrame({id_name: first, **renamed})
+
+
+def read_probabilities(
+    table: pd.DataFrame,
+    ids: Sequence[Any],
+    id_name: str,
+    classes: Sequence[str],
+    origin: object = "the table",
+) -> Tensor:
+    """Probabilities ``[N, C]`` of nodes from a table that has one column ``p(name)`` for each class.
+
+    Args:
+        table: with the ids of the nodes, in any order; it may have others.
+        ids, id_name: the nodes, and the name of their column.
+        classes: the names of the classes, in order.
+        origin: where the table comes from, for the messages.
+
+    Raises:
+        ValueError: if a column or a node is missing, or a row is no distribution.
+
+    Example:
+        >>> table = pd.DataFrame({"id": ["b", "a"], "p(no)": [0.2, 0.9], "p(yes)": [0.8, 0.1]})
+        >>> read_probabilities(table, ["a", "b"], "id", ["no", "yes"])
+        tensor([[0.9000, 0.1000],
+                [0.2000, 0.8000]])
+    """
+    columns = [f"p({name})" for name in classes]
+    for name in (id_name, *columns):
+        if name not in table:
+            raise ValueError(
+                f"{origin} has no column {name!r}; expected {id_name} and {', '.join(columns)}, as "
+                "`clgnn predict` writes them"
+            )
+    found = table.set_index(table[id_name].astype(str))[columns]
+    names = [str(one) for one in ids]
+    missing = [name for name in names if name not in found.index]
+    if missing:
+        raise ValueError(f"{origin} has no row for node {missing[0]!r} ({len(missing)} nodes are missing)")
+    if not found.index.is_unique:
+        raise ValueError(f"{origin} has more than one row for a node; expected one row per node")
+    values = found.loc[names].to_numpy(dtype=np.float64)
+    total = values.sum(axis=1, keepdims=True)
+    if not (np.isfinite(values).all() and (values >= 0).all() and (total > 0).all()):
+        raise ValueError(f"{origin} has blank, negative or empty rows of probabilities; expected 0 to 1")
+    return torch.from_numpy(values / total).float()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from os import PathLike
@@ -13,22 +13,21 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from clgnn.collective.component import Component, build
 from clgnn.collective.inference import TestGraph, infer, infer_samples, stages
-from clgnn.collective.learning import Epoch, Problem, Schedule, Validation, learn
-from clgnn.collective.masking import choose_mask, draw_mask, draw_shown
-from clgnn.collective.sampling import LabelInput, stream
-from clgnn.data.graph import Graph, Graphs, Mask, as_mask, known, visible_labels
-from clgnn.estimators import checkpoints
-from clgnn.estimators.node import NodeEstimator, OnEpoch, ignore
-from clgnn.estimators.settings import LOWER_IS_BETTER, CollectiveSettings
+from clgnn.collective.learning import Problem, Schedule, Validation, learn
+from clgnn.collective.sampling import LabelInput
+from clgnn.collective.start import Start, widened
+from clgnn.data.graph import Graph, Graphs, Mask, as_mask, by_graph, known, visible_labels
+from clgnn.estimators import starts
+from clgnn.estimators.checkpoints import Progress, fingerprint
+from clgnn.estimators.masks import prediction_masks, step_masks
+from clgnn.estimators.node import NodeEstimator, OnEpoch, Task, ignore
+from clgnn.estimators.settings import LOWER_IS_BETTER, CollectiveSettings, iteration_budget
 
 OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "rmsprop": torch.optim.RMSprop}
-MASKS = 2**31 + 1
-"""Sets the masks of a prediction apart from its draws."""
 
 
 @dataclass(repr=False, eq=False)
@@ -36,7 +35,13 @@ class Collective(CollectiveSettings, NodeEstimator):
     """What both estimators do. The parameters are explained in :class:`clgnn.CollectiveClassifier`."""
 
     resumable: ClassVar[bool] = True
-    _learned: ClassVar[tuple[str, ...]] = ("components_",)
+    _learned: ClassVar[tuple[str, ...]] = (
+        "components_",
+        "starts_",
+        "starts_with_plain_",
+        "stage_scores_",
+        "temperature_",
+    )
     _free: ClassVar[frozenset[str]] = frozenset({"device", "memory_budget", "propagation", "num_samples"})
 
     # Learning
@@ -58,10 +63,12 @@ class Collective(CollectiveSettings, NodeEstimator):
             data: one graph or a list of graphs; labels outside of the masks are never looked at.
             train_mask: the labels to learn from: a bool mask ``[N]`` or node indices (a list of them for a
                 list of graphs).
-            val_mask: the labels that choose the best epoch of each iteration, and the iteration that
-                predicts; they are never input. Without them, the last epoch of the last iteration is kept.
+            val_mask: the labels that choose the best epoch of each iteration and the iteration that predicts,
+                and that calibrate its probabilities; they are never input. Without them, the last epoch of
+                the last iteration is kept.
             observed_mask: the labels that are shown while validating, when ``test_labels="partial"``; those
-                of ``train_mask`` if not given. Validation graphs of their own have labels of their own.
+                of ``train_mask`` if not given. Validation graphs of their own have labels of their own. With
+                ``learn_observed`` they are learned from as well.
             masks: a set of masks, bool ``[J, N]``, to draw from in place of random ones.
             checkpoint: a folder that each finished iteration is written to. If it holds iterations of the
                 same fit, which was interrupted, it goes on after them and ends with the same result.
@@ -70,33 +77,24 @@ class Collective(CollectiveSettings, NodeEstimator):
         Returns:
             self
         """
+        if self.learn_observed and observed_mask is not None:
+            both = as_mask(train_mask, data, "train_mask") | as_mask(observed_mask, data, "observed_mask")
+            train_mask = by_graph(both, data)
         task = self._task(data, train_mask, val_mask, observed_mask)
-        problem = self._problem(task.graph, task.y, task.validation, masks)
-
-        def start(before: Sequence[Component]) -> Component:
-            return copy.deepcopy(before[-1]) if before and self.carry_weights else self._build(task.graph)
-
-        finished: list[Component] = []
-        epochs: list[Epoch] = []
-        key = ""
+        graph, y, validation = task.graph, task.y, task.validation
+        progress = Progress()
         if checkpoint is not None:
-            seen = {"val_mask": val_mask, "observed_mask": observed_mask}
-            labels = [
-                None if mask is None else visible_labels(data, as_mask(mask, data, name))
-                for name, mask in seen.items()
-            ]
-            given = None if masks is None else torch.as_tensor(masks)
-            graph = task.graph
-            inputs = (graph.x, graph.edge_index, graph.edge_weight, graph.edge_attr, task.y, *labels, given)
-            key = checkpoints.fingerprint(self.get_params(deep=False), inputs)
-            finished, epochs = checkpoints.resume(checkpoint, key, partial(self._build, graph))
-        schedule = self._schedule()
-        for iteration in learn(problem, self.num_iterations, start, schedule, list(finished), on_epoch):
-            finished.append(iteration.component)
-            epochs += iteration.epochs
-            if checkpoint is not None:
-                checkpoints.write(checkpoint, key, finished, epochs)
-        return self._learned_from(finished, epochs)
+            key = self._fingerprint(task, data, {"val_mask": val_mask, "observed_mask": observed_mask}, masks)
+            progress = Progress.resume(checkpoint, key, lambda t: self._build(graph, t))
+        begin = partial(self._begin, graph)
+        if self._has_plain_start() and not progress.components:
+            plain = self._problem(graph, y, validation, None, None, plain=True)
+            progress.follow(learn(plain, 0, begin, self._schedule(0), on_epoch=on_epoch))
+        self._fit_starts(task, progress.components, data, train_mask, val_mask, observed_mask)
+        problem = self._problem(graph, y, validation, self._start(progress.components), masks)
+        schedule, finished = self._schedule(self.num_iterations), list(progress.components)
+        progress.follow(learn(problem, self.num_iterations, begin, schedule, finished, on_epoch))
+        return self._end(progress, graph, validation)
 
     def adapt(
         self, data: Graphs, observed_mask: Mask, val_mask: Mask | None = None, *, on_epoch: OnEpoch = ignore
@@ -105,7 +103,7 @@ class Collective(CollectiveSettings, NodeEstimator):
 
         The objective is that of ``fit``: labels that the mask of a step hides are its targets. Known labels
         are worth more as targets than as input alone, so this is what to do where one may train on the
-        graph to predict.
+        graph to predict. Other estimators that the recursion starts from stay as they were fitted.
 
         Args:
             data: one graph or a list of graphs, with the features of the training graph.
@@ -122,53 +120,140 @@ class Collective(CollectiveSettings, NodeEstimator):
         y = self.labelling_.encode(visible_labels(data, observed), "observed_mask").to(graph.x.device)
         if not bool(known(y).any()):
             raise ValueError("none of the nodes of observed_mask has a label; there is nothing to adapt to")
-        learned = self.components_
+        learned, progress = self.components_, Progress()
         validation = self._validation(data, observed, val_mask, observed)
-        adapted = list(
-            learn(
-                self._problem(graph, y, validation, None),
-                self.num_iterations,
-                lambda before: copy.deepcopy(learned[len(before)]),
-                self._schedule(),
-                on_epoch=on_epoch,
-            )
-        )
-        epochs = [epoch for iteration in adapted for epoch in iteration.epochs]
-        return self._learned_from([iteration.component for iteration in adapted], epochs)
 
-    def _problem(self, graph: Graph, y: Tensor, validation: Validation | None, masks: Any) -> Problem:
-        """What the paper's recursion learns from."""
+        def begin(before: Sequence[Component]) -> Component:
+            return copy.deepcopy(learned[len(before)])
+
+        if self._has_plain_start():
+            plain = self._problem(graph, y, validation, None, None, plain=True)
+            progress.follow(learn(plain, 0, begin, self._schedule(0), on_epoch=on_epoch))
+        problem = self._problem(graph, y, validation, self._start(progress.components), None)
+        schedule, finished = self._schedule(self.num_iterations), list(progress.components)
+        progress.follow(learn(problem, self.num_iterations, begin, schedule, finished, on_epoch))
+        return self._end(progress, graph, validation)
+
+    def _problem(
+        self,
+        graph: Graph,
+        y: Tensor,
+        validation: Validation | None,
+        start: Start | None,
+        masks: Any,
+        plain: bool = False,
+    ) -> Problem:
+        """What the recursion learns from; with ``plain``, what the plain GNN does."""
+        label_input = self._label_input(0 if plain else self.num_iterations)
         shown = self.labelling_.unknown(graph.num_nodes).to(y.device)
         if validation is not None:
             shown, rank = validation.y, validation.rank
             decode = self.labelling_.decode
             validation = replace(validation, rank=lambda outputs: rank(decode(outputs)))
-        mask = self._mask_drawer(y, masks)
-        test = self._test_graph(graph, shown) if validation is not None or mask is None else None
-        return Problem(graph, y, self._label_input(), mask, validation, test, int(self.seed))
+        mask = None
+        if self.sees_labels() and not plain:
+            pooled = start is not None and start.sees_labels
+            mask = step_masks(known(y), self.shown_share, masks, pooled, int(self.seed))
+        test = None
+        if validation is not None or mask is None:
+            seen = torch.zeros_like(known(y)) if plain else None
+            test = self._test_graph(graph, shown, start, label_input, None if seen is None else [seen])
+        return Problem(graph, y, label_input, mask, validation, test, int(self.seed), start)
 
-    def _learned_from(self, components: list[Component], epochs: Sequence[Epoch]) -> Self:
-        self.components_: list[Component] = components
-        history = pd.DataFrame([asdict(epoch) for epoch in epochs])
-        self._finish(history.rename(columns={"metric": f"val_{self.metric_name}"}))
-        best = self._best_by_iteration()[self.best_iteration_]
-        self.best_score_ = None if np.isnan(best) else float(best)
+    def _begin(self, graph: Graph, before: Sequence[Component]) -> Component:
+        """What an iteration starts from, given Θ_0, .., Θ_{t-1}."""
+        t = len(before)
+        if t == 1 and self._has_plain_start():
+            fresh = self._build(graph, t)
+            same = widened(before[0], fresh, graph, fresh.columns) if self.carry_weights else None
+            return fresh if same is None else same
+        return copy.deepcopy(before[-1]) if before and self.carry_weights else self._build(graph, t)
+
+    def _end(self, progress: Progress, graph: Graph, validation: Validation | None) -> Self:
+        """How every fit ends: what was learned, which iteration predicts, and how sure it may be."""
+        self.components_: list[Component] = progress.components
+        history = pd.DataFrame([asdict(epoch) for epoch in progress.epochs])
+        name = f"val_{self.metric_name}"
+        history = history.rename(columns={"metric": name})
+        groups = history.groupby("iteration")[name]
+        best = groups.min() if self.metric_name in LOWER_IS_BETTER else groups.max()
+        self.stage_scores_: list[float | None] = [None if v != v else float(v) for v in best]
+        self.temperature_, self.best_score_ = 1.0, None
+        self._finish(history)
+        if validation is None:
+            return self
+        test = self._test_graph(graph, validation.y, self._start(self.components_))
+        if self.starts_ or self.start == "given":
+            (first,) = (stage for stage, _ in zip(stages(self.components_, test), (0,), strict=False))
+            self.stage_scores_[0] = validation.judge(self.labelling_.decode(first)).metric
+        outputs = infer(self._used(graph), test)
+        assert outputs is not None
+        if self.calibrate:
+            self.temperature_ = validation.calibrate(outputs[validation.judged])
+        self.best_score_ = validation.judge(self.labelling_.decode(outputs, self.temperature_)).metric
         return self
+
+    # The start
+
+    def planned_epochs(self) -> list[int]:
+        epochs, _ = iteration_budget(self.get_params(deep=False))
+        first = self.max_epochs if self._has_plain_start() or self.num_iterations == 0 else epochs
+        return [int(first)] + [epochs] * int(self.num_iterations)
+
+    def _has_plain_start(self) -> bool:
+        """Whether Θ_0 is the plain GNN, on X alone, beside first predictions of its own or of others.
+
+        Without iterations, another start than the plain GNN is that start alone.
+        """
+        kind = self.start if isinstance(self.start, str) else "others"
+        return kind != "paper" and (self.num_iterations > 0 or kind != starts.PLAIN)
+
+    def _start(self, components: Sequence[Component]) -> Start | None:
+        """The first predictions; None for those of the paper, and where nothing follows them."""
+        if not self._has_plain_start():
+            return None
+        if isinstance(self.start, str) and self.start == "given":
+            return starts.given_start(self.labelling_)
+        plain = Start.plain(components[0])
+        return starts.mean_start(self.labelling_, plain, self.starts_, self.starts_with_plain_)
+
+    def _fit_starts(
+        self,
+        task: Task,
+        components: Sequence[Component],
+        data: Graphs,
+        train_mask: Mask,
+        val_mask: Mask | None,
+        observed_mask: Mask | None,
+    ) -> None:
+        """Fits the other estimators that the recursion starts from, on the training labels alone."""
+        self.starts_: list[NodeEstimator] = []
+        self.starts_with_plain_ = True
+        if not self._has_plain_start():
+            return
+        shared = {name: getattr(self, name) for name in ("test_labels", "metric", "seed")}
+        fitted = starts.members(self.start, shared)
+        for estimator in fitted:
+            estimator.fit(data, train_mask, val_mask, observed_mask=observed_mask)
+        self.starts_, self.starts_with_plain_ = starts.chosen(
+            self.start, fitted, self.labelling_, Start.plain(components[0]), task.graph, task.validation
+        )
 
     # Prediction
 
     def _distribution(self, graph: Graph, y: Tensor) -> Tensor:
-        outputs = infer(self._used(graph), self._test_graph(graph, y))
+        outputs = infer(self._used(graph), self._test_graph(graph, y, self._start(self.components_)))
         assert outputs is not None
-        return self.labelling_.decode(outputs)
+        return self.labelling_.decode(outputs, self.temperature_)
 
     def _stages(self, graph: Graph, y: Tensor) -> Iterator[Tensor]:
         self._used(graph)
-        for outputs in stages(self.components_, self._test_graph(graph, y)):
-            yield self.labelling_.decode(outputs)
+        for outputs in stages(self.components_, self._test_graph(graph, y, self._start(self.components_))):
+            yield self.labelling_.decode(outputs, self.temperature_)
 
     def _spread(self, graph: Graph, y: Tensor) -> Tensor:
-        samples = infer_samples(self._used(graph), self._test_graph(graph, y))
+        test = self._test_graph(graph, y, self._start(self.components_))
+        samples = infer_samples(self._used(graph), test)
         if samples.size(1) == 1:
             return super()._spread(graph, y)
         return self.labelling_.spread(samples.cpu())
@@ -179,54 +264,56 @@ class Collective(CollectiveSettings, NodeEstimator):
             component.to(graph.x.device)
         return self.components_[: self.best_iteration_ + 1]
 
-    def _test_graph(self, graph: Graph, y: Tensor) -> TestGraph:
+    def _test_graph(
+        self,
+        graph: Graph,
+        y: Tensor,
+        start: Start | None,
+        label_input: LabelInput | None = None,
+        masks: list[Tensor] | None = None,
+    ) -> TestGraph:
         """A graph to predict, with the masks that show its observed labels y."""
-        observed, masks = known(y), [torch.zeros_like(known(y))]
-        if self.sees_labels() and bool(observed.any()):
-            masks = [observed]
-            if self.inference_masks == "sampled":
-                generator = stream(graph.x.device, int(self.seed), MASKS)
-                count = self.num_samples if self.num_masks is None else self.num_masks
-                masks = [draw_shown(observed, self.shown_share, generator) for _ in range(count)]
-                if self.num_masks is None:
-                    masks = [torch.stack(masks, dim=1)]
-        return TestGraph(graph, y, masks, self._label_input(), int(self.seed))
+        label_input = label_input or self._label_input(self.num_iterations)
+        if masks is None:
+            masks = self._inference_masks(known(y))
+        return TestGraph(graph, y, masks, label_input, int(self.seed), start)
+
+    def _inference_masks(self, observed: Tensor) -> list[Tensor]:
+        if not self.sees_labels() or not bool(observed.any()):
+            return [torch.zeros_like(observed)]
+        if self.inference_masks == "all":
+            return [observed]
+        share, seed = self.shown_share, int(self.seed)
+        return prediction_masks(observed, share, self.num_masks, int(self.num_samples), seed)
 
     def sees_labels(self) -> bool:
-        return self.test_labels == "partial" and self.num_iterations > 0
+        return self.test_labels == "partial" and (self.num_iterations > 0 or self._has_plain_start())
 
     def refuses_labels(self) -> bool:
-        return self.test_labels == "none" and self.num_iterations > 0
+        return self.test_labels == "none" and (self.num_iterations > 0 or self._has_plain_start())
+
+    @property
+    def trains_on_observed(self) -> bool:  # type: ignore[override]
+        return self.learn_observed
 
     @property
     def best_iteration_(self) -> int:
-        """The iteration t whose Θ_t predicts: with ``keep_best`` the one of the best validation metric.
+        """The iteration t that predicts: with ``keep_best`` the one of the best validation metric.
 
         The later one of equals; the last, T, without validation.
         """
         self._check_fitted()
-        best = self._best_by_iteration()
-        if not self.keep_best or np.isnan(best).all():
+        scores = np.array([np.nan if s is None else s for s in self.stage_scores_], dtype=float)
+        if not self.keep_best or np.isnan(scores).all():
             return len(self.components_) - 1
-        ranked = -best if self._judged_by() in LOWER_IS_BETTER else best
+        ranked = -scores if self.metric_name in LOWER_IS_BETTER else scores
         return len(ranked) - 1 - int(np.nanargmax(ranked[::-1]))
-
-    def _judged_by(self) -> str:
-        """The metric that chose, as the history has it."""
-        (name,) = (str(column) for column in self.history_ if str(column).startswith("val_"))
-        return name.removeprefix("val_")
-
-    def _best_by_iteration(self) -> NDArray[np.float64]:
-        """The best validation metric of each iteration, ``[T + 1]``; NaN without validation."""
-        name = self._judged_by()
-        groups = self.history_.groupby("iteration")[f"val_{name}"]
-        best = groups.min() if name in LOWER_IS_BETTER else groups.max()
-        return best.to_numpy(dtype=float)
 
     # Helpers
 
-    def _build(self, graph: Graph) -> Component:
-        label_input = self._label_input()
+    def _build(self, graph: Graph, t: int) -> Component:
+        """A new component for iteration t."""
+        label_input = self._label_input(t if self._has_plain_start() else self.num_iterations)
         component = build(
             self.gnn,
             graph,
@@ -239,40 +326,42 @@ class Collective(CollectiveSettings, NodeEstimator):
             memory_budget=None if self.memory_budget is None else float(self.memory_budget) * 2**30,
         )
         for name, value in (("edge_weight", graph.edge_weight), ("edge_attr", graph.edge_attr)):
-            if value is not None and name not in component.runner.takes:
+            if value is not None and t == 0 and name not in component.runner.takes:
                 kind = type(component.gnn).__name__
                 warnings.warn(f"{kind} takes no {name}: the graph's are not used", stacklevel=4)
         return component
 
-    def _blank(self, name: str) -> nn.Module:
+    def _blank(self, name: str, index: int = 0) -> nn.Module:
         """A component of the right shape, whose weights are yet to be read."""
         x, no_edges = torch.zeros(1, self.n_features_in_), torch.empty(2, 0, dtype=torch.long)
-        return self._build(Graph(x, no_edges, None, (1,)))
+        return self._build(Graph(x, no_edges, None, (1,)), index)
 
-    def _label_input(self) -> LabelInput:
-        kind = "none" if self.num_iterations == 0 else self.labels
+    def _label_input(self, t: int) -> LabelInput:
+        """How labels enter in iteration t; the plain GNN, t = 0, has none."""
+        kind: Any = self.labels
+        if t == 0:  # a module that is given as an instance always has its label columns; they stay zero
+            kind = "observed" if self.num_iterations and isinstance(self.gnn, nn.Module) else "none"
         return LabelInput(self.labelling_.family, kind, int(self.num_samples), self.sampling)
 
-    def _schedule(self) -> Schedule:
+    def _schedule(self, t: int) -> Schedule:
         optimizer = partial(
             OPTIMIZERS[self.optimizer], lr=float(self.lr), weight_decay=float(self.weight_decay)
         )
-        norm = float(self.max_grad_norm)
-        return Schedule(int(self.max_epochs), int(self.patience), optimizer, norm, int(self.eval_every))
+        epochs, patience = int(self.max_epochs), int(self.patience)
+        if t > 0:
+            epochs, patience = iteration_budget(self.get_params(deep=False))
+        return Schedule(epochs, patience, optimizer, float(self.max_grad_norm), int(self.eval_every))
 
-    def _mask_drawer(self, y: Tensor, masks: Any) -> Callable[[torch.Generator], Tensor] | None:
-        """What draws the mask of a gradient step; None for M = 0."""
-        if not self.sees_labels():
-            return None
-        observed = known(y)
-        if masks is None:
-            return partial(draw_mask, observed, self.shown_share)
-        given = torch.as_tensor(masks).to(y.device)
-        if given.dtype != torch.bool or given.dim() != 2 or given.size(1) != len(y) or not len(given):
-            raise ValueError(f"masks is {given.dtype} {tuple(given.shape)}; expected bool [J, {len(y)}]")
-        if bool((observed & ~given).sum(dim=1).eq(0).any()):
-            raise ValueError("a mask shows every training label; each must hide one at least, as the target")
-        return partial(choose_mask, given, observed)
+    def _fingerprint(self, task: Task, data: Graphs, seen: dict[str, Mask | None], masks: Any) -> str:
+        """A hash of all that the fit depends on."""
+        labels = [
+            None if mask is None else visible_labels(data, as_mask(mask, data, name))
+            for name, mask in seen.items()
+        ]
+        given = None if masks is None else torch.as_tensor(masks)
+        graph = task.graph
+        of_graph = (graph.x, graph.edge_index, graph.edge_weight, graph.edge_attr, graph.start_proba)
+        return fingerprint(self.get_params(deep=False), (*of_graph, task.y, *labels, given))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -83,6 +83,8 @@ RANGES: dict[str, Expected] = {
     "weight_decay": number("a number, 0 or more", lambda v: v >= 0),
     "max_epochs": count(),
     "patience": count(),
+    "iteration_epochs": count(or_none=True),
+    "iteration_patience": count(or_none=True),
     "eval_every": count(),
     "max_grad_norm": ABOVE_0,
     "memory_budget": number("a number of GiB above 0", lambda v: v > 0, or_none=True),
@@ -97,6 +99,7 @@ class CollectiveSettings:
     gnn: GNN = "gcn"
     num_samples: int = 10
     num_iterations: int = 3
+    start: Any = "plain"
     num_masks: int | None = None
     labels: Literal["sampled", "soft", "uniform", "observed"] = "sampled"
     test_labels: Literal["none", "partial"] = "none"
@@ -109,12 +112,16 @@ class CollectiveSettings:
     lr: float = 0.01
     weight_decay: float = 5e-4
     optimizer: Literal["adam", "adamw", "rmsprop"] = "adam"
-    max_epochs: int = 500
-    patience: int = 100
+    max_epochs: int = 2000
+    patience: int = 400
+    iteration_epochs: int | None = None
+    iteration_patience: int | None = None
     eval_every: int = 1
     max_grad_norm: float = 5.0
     carry_weights: bool = True
     keep_best: bool = True
+    calibrate: bool = True
+    learn_observed: bool = False
     metric: str | None = None
     propagation: Literal["auto", "edge_index"] = "auto"
     memory_budget: float | None = 4.0
@@ -122,14 +129,42 @@ class CollectiveSettings:
     seed: int = 0
 
 
-def all_epochs(settings: Mapping[str, Any]) -> dict[str, int]:
-    """The epochs and the patience of all iterations together: what a plain GNN needs for a fair comparison.
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {
+        "start": "paper",
+        "sampling": "iid",
+        "num_masks": 10,
+        "keep_best": False,
+        "calibrate": False,
+        "max_epochs": 500,
+        "patience": 100,
+    }
+}
+"""Settings that belong together: ``"paper"`` is the method as the paper has it."""
+
+
+def iteration_budget(settings: Mapping[str, Any]) -> tuple[int, int]:
+    """The epochs and the patience of an iteration that has predicted labels: a quarter of the plain GNN's.
+
+    Those of the paper's start are all alike.
 
     Example:
-        >>> all_epochs({"num_iterations": 3, "max_epochs": 200})
-        {'max_epochs': 800, 'patience': 400}
+        >>> iteration_budget({"max_epochs": 2000, "patience": 400})
+        (500, 100)
     """
-    defaults = CollectiveSettings()
-    iterations = settings.get("num_iterations", defaults.num_iterations) + 1
-    names = ("max_epochs", "patience")
-    return {name: settings.get(name, getattr(defaults, name)) * iterations for name in names}
+    given = {**vars(CollectiveSettings()), **settings}
+    share = 1 if given["start"] == "paper" else 4
+    epochs = given["iteration_epochs"] or max(1, given["max_epochs"] // share)
+    return int(epochs), int(given["iteration_patience"] or max(1, given["patience"] // share))
+
+
+def all_epochs(settings: Mapping[str, Any]) -> dict[str, int]:
+    """The epochs and the patience of all stages together: what a plain GNN needs for a fair comparison.
+
+    Example:
+        >>> all_epochs({"num_iterations": 3, "max_epochs": 200, "patience": 40})
+        {'max_epochs': 350, 'patience': 70}
+    """
+    given = {**vars(CollectiveSettings()), **settings}
+    epochs, patience = (each * given["num_iterations"] for each in iteration_budget(given))
+    return {"max_epochs": given["max_epochs"] + epochs, "patience": given["patience"] + patience}

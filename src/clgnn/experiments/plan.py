@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 from clgnn.baselines import PLAIN, make
 from clgnn.estimators.settings import CollectiveSettings, all_epochs
 from clgnn.experiments.methods import (
+    BOOSTS,
     CELL,
     EXTRA,
     GNNS,
-    LABELS,
     NEEDS_TEST_LABELS,
     RIVALS,
     Cell,
@@ -79,7 +79,8 @@ class Trial:
         """A new model of the method, yet to be fitted."""
         from clgnn.estimators.collective import CollectiveClassifier
 
-        given = {**json.loads(self.settings), "seed": self.trial}
+        # ledgers of version 0.1 name no start: theirs was the paper's, and so it still is left out
+        given = {"start": "paper", **json.loads(self.settings), "seed": self.trial}
         if gnn_of(self.method) is None:
             return make(self.method, **given)
         return CollectiveClassifier(**given)
@@ -168,6 +169,8 @@ def trial_of(cell: Cell, number: int, config: Config, **tuned: Any) -> Trial:
     if method not in methods():
         raise ValueError(f"method is {method!r}; expected {', '.join(methods())}")
     given = _rival(cell, config, tuned) if gnn_of(method) is None else _gnn(cell, config, tuned)
+    if given.get("start") == "paper":
+        del given["start"]
     return Trial(*cell, number, json.dumps(given, sort_keys=True))
 
 
@@ -177,8 +180,8 @@ def _gnn(cell: Cell, config: Config, tuned: Mapping[str, Any]) -> dict[str, Any]
 
     general = {**_schedule(), **config.settings(cell), **tuned}
     gnn, _, boost = cell[3].partition("+")
-    given = {**general, "gnn": gnn, "labels": LABELS[boost or "cl"]}
-    if not boost:
+    given = {**general, "gnn": gnn, **BOOSTS[boost or "cl"]}
+    if not boost or given["num_iterations"] == 0:  # nothing is boosted: the budget of all stages is one's own
         given |= {"num_iterations": 0, **all_epochs(general)}
     for name in given.keys() - CollectiveClassifier().get_params(deep=False).keys():
         raise ValueError(f"{name!r} is no setting of {cell[3]}; expected one of CollectiveClassifier")
@@ -199,7 +202,7 @@ def _rival(cell: Cell, config: Config, tuned: Mapping[str, Any]) -> dict[str, An
 def _schedule() -> dict[str, Any]:
     """The defaults that the number of a plain GNN's epochs comes from."""
     defaults = CollectiveSettings()
-    return {name: getattr(defaults, name) for name in ("max_epochs", "patience", "num_iterations")}
+    return {name: getattr(defaults, name) for name in ("start", "max_epochs", "patience", "num_iterations")}
 
 
 @cache
@@ -214,9 +217,10 @@ def datasets() -> tuple[str, ...]:
 def experiments() -> dict[str, list[Cell]]:
     """The cells of each of :data:`EXPERIMENTS`."""
     pairs = [f"{gnn}{boost}" for gnn in GNNS for boost in ("", "+cl")]
+    starts = [f"{gnn}+{boost}" for gnn in ("gcn", "sage") for boost in ("start-mean", "cl-auto")]
     uniform = [f"{gnn}{boost}" for gnn in GNNS for boost in ("", "+cl-uniform")]
     made = (
-        _cells(datasets(), (0, 50), [*pairs, *RIVALS, *EXTRA]),
+        _cells(datasets(), (0, 50), [*pairs, *starts, *RIVALS, *EXTRA]),
         _cells(("cora", "pubmed"), (0, 50), [*pairs, *RIVALS[:3]], all_columns=True),
         _cells(datasets(), (0,), uniform, all_columns=True),
         [

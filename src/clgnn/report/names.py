@@ -40,7 +40,13 @@ _METHODS = {
     "gnn_all_labels": "GNN, all labels",
     "cl_all_labels": "CL, all labels",
 }
-_VARIANTS = {"cl": "CL", "cl-uniform": "CL, random labels", "cl-observed": "CL, true labels only"}
+_VARIANTS = {
+    "cl": "CL",
+    "start-mean": "PL-EM, GMNN: their mean",
+    "cl-auto": "CL, auto start",
+    "cl-uniform": "CL, random labels",
+    "cl-observed": "CL, true labels only",
+}
 
 
 def dataset(name: str) -> str:

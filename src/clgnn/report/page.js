@@ -48,7 +48,7 @@
   const shortScenario = (percent) => (percent === 0 ? "unlabelled" : "partially labelled");
   const columnOf = (cell) => `${datasetOf(cell.dataset)}${cell.labels ? `, ${cell.labels.toLocaleString("en")} labels` : ""}`;
   const KINDS = {
-    plain: ["plain", "circle"], cl: ["boosted", "diamond"], "cl-uniform": ["uniform", "triangle"],
+    plain: ["plain", "circle"], cl: ["boosted", "diamond"], "cl-auto": ["boosted", "square"], "start-mean": ["other", "square"], "cl-uniform": ["uniform", "triangle"],
     "cl-observed": ["observed", "square"], other: ["other", "circle"],
   };
   const styleOf = (method) => KINDS[methods[method]?.kind] ?? KINDS.other;
@@ -466,7 +466,7 @@
         svg.append(mark(headline(cell), [...tipOf(cell), ["test graph", shortScenario(cell.percent)]], X(cell.gain), at, 6, symbol(style[1], X(cell.gain), at, 5, paint(style[0]))));
       });
       const kinds = distinct(shown.map((cell) => methods[cell.method].kind));
-      const kindNames = { cl: kind === "comparison" ? "gain of the boosted GNN" : "ours, + CL", "cl-uniform": "ours, random labels", "cl-observed": "ours, true labels only" };
+      const kindNames = { "cl-auto": "ours, auto start", "start-mean": "mean of the starts", cl: kind === "comparison" ? "gain of the boosted GNN" : "ours, + CL", "cl-uniform": "ours, random labels", "cl-observed": "ours, true labels only" };
       return {
         svg,
         caption: `${state.method === ALL ? "All methods" : nameOf(state.method)}; ${state.dataset === ALL ? "all datasets" : datasetOf(state.dataset)}; ${state.percent === ALL ? "both kinds of test graph" : scenarioOf(state.percent)}.`,
@@ -536,7 +536,7 @@
     figure("iterations", "Accuracy by iteration", "The test metric after each iteration, with labels drawn from the predictions and without (uniform random labels, or the true labels alone). Iteration 0 has no labels as input; bands are one standard error.",
       [datasetField(list), labelsField(list), percentField(list, ["dataset", "labels"]), familyField(list, column)], (state, width) => {
         const shown = iterated.filter((cell) => matches(state, column)(cell) && methods[cell.method].family === state.family);
-        const named = { cl: "predicted labels", "cl-uniform": "uniform random labels", "cl-observed": "true labels only" };
+        const named = { cl: "predicted labels", "cl-auto": "auto start", "start-mean": "mean of the starts", "cl-uniform": "uniform random labels", "cl-observed": "true labels only" };
         const series = shown.map((cell) => ({
           name: state.family === null ? nameOf(cell.method) : `${nameOf(cell.method).split(",")[0]}: ${named[methods[cell.method].kind] ?? methods[cell.method].kind}`, style: styleOf(cell.method),
           points: cell.iterations.mean.map((value, t) => ({ x: t, mean: value, se: cell.iterations.se[t], n: cell.n })),
@@ -595,7 +595,7 @@
         }
         svg.append(...marks);
         const kinds = distinct(shown.map((cell) => methods[cell.method].kind));
-        const names = { plain: "plain GNN", cl: "boosted (+ CL)", "cl-uniform": "random labels", "cl-observed": "true labels only", other: "other methods" };
+        const names = { plain: "plain GNN", cl: "boosted (+ CL)", "cl-auto": "boosted, auto start", "start-mean": "mean of the starts", "cl-uniform": "random labels", "cl-observed": "true labels only", other: "other methods" };
         return {
           svg, caption: `${columnOf(state)}; ${scenarioOf(state.percent)}.${printed.length ? " Hollow: the paper's times, on its own machine." : ""}`,
           legend: [...Object.keys(names).filter((k) => kinds.includes(k)).map((k) => [swatch(KINDS[k]), names[k]]), ...(printed.length ? [[swatch(["other", "diamond"], { hollow: true }), "published"]] : [])],
