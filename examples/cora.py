@@ -2,7 +2,7 @@
 
     python examples/cora.py --seeds 5
 
-needs the Cora files; they are downloaded, or taken from $CLGNN_DATA.
+It needs the files of Cora. They are taken from $CLGNN_DATA if they are there; otherwise they are downloaded.
 """
 
 import argparse
@@ -15,7 +15,7 @@ ITERATIONS, EPOCHS = 3, 500
 
 
 def main(seeds: int) -> np.ndarray:
-    """Prints a line a seed and the mean; returns the test accuracies in %, ``[seeds, contenders]``."""
+    """Prints one line per seed and the mean; returns the test accuracies in %, ``[seeds, contenders]``."""
     data = datasets.load("cora")
     split = splits.reference("cora", trial=0, train_labels=87)
     contenders = {
@@ -44,5 +44,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=5, help="how many seeds to run, from 0 on")
     main(parser.parse_args().seeds)

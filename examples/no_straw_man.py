@@ -1,7 +1,7 @@
-"""No rival is a straw man: on the split that everybody uses, they do as well as in their own papers.
+"""No rival is a straw man: on the split that everybody uses, they do about as well as in their own papers.
 
-Cora, the standard Planetoid split: 140 training nodes (20 a class), 500 validation and 1000 test nodes. Each
-method has the settings that its own paper has for this split; validation alone chooses the epoch.
+It is the standard Planetoid split of Cora: 140 training nodes (20 per class), 500 validation and 1000 test
+nodes. Each method has the settings of its own paper for this split. Validation alone chooses the epoch.
 
     python examples/no_straw_man.py --seeds 5
 """
@@ -39,7 +39,7 @@ class KipfWelling(nn.Module):
         return a @ F.dropout(torch.relu(h), 0.5, self.training)
 
 
-# By a name of its own, so that its last layer is the head, with the initial weights of its authors.
+# It gets a name, so that its last layer is the head and has the initial weights of its authors.
 NAMES["krylov13"] = partial(Krylov, num_powers=13)
 
 
@@ -93,14 +93,14 @@ METHODS: dict[str, tuple[str, float, Callable[[int], CollectiveClassifier | GMNN
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description="The rivals on Cora's standard split, beside their own papers."
+        description="Runs the rivals on Cora's standard split, beside the numbers of their own papers."
     )
-    parser.add_argument("--seeds", type=int, default=5, help="how many, from 0 on")
+    parser.add_argument("--seeds", type=int, default=5, help="how many seeds to run, from 0 on")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     options = parser.parse_args()
     data = datasets.load("cora")
     train, val, test = range(140), range(140, 640), range(1708, 2708)
-    print("| method | published | here, mean | standard deviation | seeds | CPU seconds a seed |")
+    print("| method | published | here, mean | standard deviation | seeds | CPU seconds per seed |")
     print("|---|---:|---:|---:|---:|---:|", flush=True)
     for method in options.methods:
         name, published, make = METHODS[method]

@@ -27,7 +27,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--scenario", choices=["none", "partial"], default="none")
-    parser.add_argument("--labels", type=int, default=140, help="training labels, and observed ones")
+    parser.add_argument("--labels", type=int, default=140, help="training labels, and as many observed ones")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--methods", nargs="+", choices=NAMES, default=NAMES)
     options = parser.parse_args()

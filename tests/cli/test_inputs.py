@@ -53,8 +53,9 @@ WRONG_OPTIONS = [
     (["--epochs", "-1"], "'--epochs': -1 is not in the range x>=1"),
     (["--lr", "0"], "'--lr': 0.0 is not in the range x>0"),
     (["--dropout", "1"], "'--dropout': 1.0 is not in the range 0<=x<1"),
-    (["--metric", "auc"], "'auc' is not one of"),
-    (["--metric", "rmse"], "--metric is 'rmse'; expected one of None, accuracy"),
+    (["--metric", "auc"], "--metric is 'auc'; expected one of accuracy, balanced_accuracy"),
+    (["--metric", "rmse"], "--metric is 'rmse'; expected one of accuracy"),
+    (["--metric", "f1:pink"], "--metric is 'f1:pink'; expected a class after f1:, one of blue, green, red"),
     (["--epochz", "3"], "No such option '--epochz'"),
 ]
 

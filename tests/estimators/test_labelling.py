@@ -45,7 +45,9 @@ def test_numbers_are_standardised_and_restored():
     assert numbers.restore(encoded)[:3].tolist() == pytest.approx([10, 20, 30])
     outputs = torch.stack([encoded[:3], torch.full((3,), 50.0)], dim=1)
     assert numbers.decode(outputs)[:, 0].tolist() == pytest.approx([10, 20, 30], rel=1e-5)
-    assert measure(numbers, "rmse", encoded[:3], numbers.decode(outputs)) == pytest.approx(0, abs=1e-4)
+    assert measure(numbers, numbers.metric("rmse"), encoded[:3], numbers.decode(outputs)) == pytest.approx(
+        0, abs=1e-4
+    )
 
 
 def test_the_spread_is_that_of_the_predicted_class():

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from clgnn.estimators.metrics import CLASSIFICATION, REGRESSION, calibration_error
+from clgnn import CollectiveClassifier
+from clgnn.estimators.metrics import CLASSIFICATION, REGRESSION, calibration_error, find_metric
 
 Y = np.array([0, 0, 1, 1, 1])
 P = np.array([[0.9, 0.1, 0], [0.4, 0.6, 0], [0.2, 0.8, 0], [0.6, 0.4, 0], [0.1, 0.2, 0.7]])
@@ -31,3 +32,56 @@ def test_regression_by_hand():
     assert values["r2"] == pytest.approx(0.5)
     expected = np.mean([0.5 + 0.5 * np.log(2 * np.pi), np.log(2) + 0.5 * np.log(2 * np.pi)])
     assert values["log_loss"] == pytest.approx(expected)
+
+
+BINARY = np.array([[0.9, 0.1], [0.4, 0.6], [0.65, 0.35], [0.2, 0.8]])
+
+
+def test_ranking_metrics_are_those_of_scikit_learn():
+    y = np.array([0, 0, 1, 1])
+    for name, score in (("roc_auc", sk.roc_auc_score), ("average_precision", sk.average_precision_score)):
+        assert CLASSIFICATION[name](y, BINARY) == pytest.approx(score(y, BINARY[:, 1]))
+        by_class = [score(c == Y, P[:, c]) for c in (0, 1)]  # nobody is of the third class
+        assert CLASSIFICATION[name](Y, P) == pytest.approx(np.mean(by_class))
+        assert np.isnan(CLASSIFICATION[name](np.zeros(4), BINARY))
+
+
+def test_the_f1_of_a_class_and_accuracy_at_a_threshold():
+    y = np.array([0, 0, 1, 1])
+    f1 = find_metric("f1:9", CLASSIFICATION, [4, 9]).measure(y, BINARY)
+    assert f1 == pytest.approx(sk.f1_score(y, BINARY.argmax(1)))
+    assert find_metric("accuracy@0.3", CLASSIFICATION, [4, 9]).measure(y, BINARY) == pytest.approx(3 / 4)
+    assert find_metric("accuracy@0.5", CLASSIFICATION, [4, 9]).measure(y, BINARY) == pytest.approx(2 / 4)
+
+
+@pytest.mark.parametrize(
+    ("metric", "classes", "message"),
+    [
+        ("auc", None, "metric is 'auc'; expected one of accuracy"),
+        ("f1:5", [4, 9], "expected a class after f1:, one of 4, 9"),
+        ("accuracy@2", None, "metric is 'accuracy@2'; expected one of"),
+        ("accuracy@0.3", [1, 2, 3], "is for two classes; there are 3"),
+    ],
+)
+def test_what_is_no_metric_is_refused(metric, classes, message):
+    with pytest.raises(ValueError, match=message):
+        find_metric(metric, CLASSIFICATION, classes)
+
+
+def recall_of_the_first(y, p):
+    return float(((p.argmax(axis=1) == 0) & (y == 0)).sum() / max((y == 0).sum(), 1))
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "f1:2", recall_of_the_first])
+def test_any_metric_chooses_the_epoch_and_is_evaluated(metric, graph, train, val, test, tmp_path):
+    options = {"num_iterations": 1, "num_samples": 2, "max_epochs": 8, "hidden_channels": 8}
+    model = CollectiveClassifier(metric=metric, **options).fit(graph, train, val)
+    name = metric if isinstance(metric, str) else "recall_of_the_first"
+    assert model.metric_name == name
+    assert f"val_{name}" in model.history_
+    assert model.best_score_ == pytest.approx(model.score(graph, val))
+    values = model.evaluate(graph, test)
+    assert values[name] == pytest.approx(model.score(graph, test, metric=metric))
+    assert {"accuracy", "roc_auc", "average_precision"} <= set(values)
+    model.save(tmp_path / "m")
+    assert CollectiveClassifier.load(tmp_path / "m").best_score_ == model.best_score_

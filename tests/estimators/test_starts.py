@@ -184,6 +184,15 @@ class TestCalibration:
         y = torch.multinomial((logits / 2.5).softmax(dim=1), 1).squeeze(1)
         assert Classes((0, 1, 2)).temperature(logits, y) == pytest.approx(2.5, rel=0.1)
 
+    def test_a_few_labels_that_are_all_right_make_nothing_certain(self):
+        from clgnn.estimators.labelling import Classes
+
+        logits = torch.tensor([[2.0, 0.0], [0.0, 2.0]]).repeat(8, 1)
+        classes = Classes((0, 1))
+        temperature = classes.temperature(logits, torch.tensor([0, 1]).repeat(8))
+        confidence = classes.decode(logits, temperature).amax(dim=1).mean()
+        assert float(confidence) == pytest.approx(17 / 18, abs=1e-3)
+
     def test_of_a_regressor_scales_the_deviation(self, graph, train, val):
         graph.y = graph.x[:, 0] * 5
         model = CollectiveRegressor(**QUICK).fit(graph, train, val)

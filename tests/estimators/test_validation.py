@@ -71,11 +71,11 @@ def test_without_validation_there_is_no_score(graph, train):
     assert baselines.ICA(C=1.0).fit(graph, train).best_score_ is None
 
 
-def test_a_metric_that_is_not_a_number_is_the_lowest_of_all(graph, train, val, monkeypatch):
-    monkeypatch.setitem(metrics.CLASSIFICATION, "accuracy", lambda y, p: float("nan"))
+def test_a_metric_that_is_not_a_number_is_the_lowest_of_all(graph, train, val):
     labelling = Classes((0, 1, 2))
+    nothing = metrics.Metric("nothing", lambda y, p: float("nan"))
     nobody = torch.zeros_like(train)
-    validation = build_validation(labelling, "accuracy", graph, train, val, train, nobody)
+    validation = build_validation(labelling, nothing, graph, train, val, train, nobody)
     verdict = validation.judge(torch.full((24, 3), 1 / 3))
     assert verdict.score == -float("inf")
     assert verdict.metric != verdict.metric

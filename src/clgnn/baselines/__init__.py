@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from clgnn.baselines.label_propagation import LabelPropagation
     from clgnn.baselines.pl_em import PLEM
     from clgnn.baselines.rival import Rival
+    from clgnn.baselines.tabular import (
+        GradientBoosting,
+        GradientBoostingNeighbors,
+        Logistic,
+        LogisticNeighbors,
+        OnColumns,
+    )
     from clgnn.baselines.variants import RCC, RNI, CLAllLabels, GNNAllLabels, LabelReuse
     from clgnn.collective.component import GNN
     from clgnn.estimators.node import NodeEstimator
@@ -39,11 +46,15 @@ METHODS: dict[str, tuple[str, str]] = {
     "rni": ("variants", "RNI"),
     "gnn_all_labels": ("variants", "GNNAllLabels"),
     "cl_all_labels": ("variants", "CLAllLabels"),
+    "logistic_regression": ("tabular", "Logistic"),
+    "logistic_regression_neighbors": ("tabular", "LogisticNeighbors"),
+    "hist_gradient_boosting": ("tabular", "GradientBoosting"),
+    "hist_gradient_boosting_neighbors": ("tabular", "GradientBoostingNeighbors"),
 }
 """Every rival by its name: the file and the class. A class is imported when it is first asked for."""
 PLAIN = frozenset({"correct_and_smooth", "gnn_all_labels"})
 """Those that train a plain GNN; a fair comparison gives it :func:`~clgnn.estimators.settings.all_epochs`."""
-_CLASSES = {**{name: module for module, name in METHODS.values()}, "Rival": "rival"}
+_CLASSES = {**{name: module for module, name in METHODS.values()}, "Rival": "rival", "OnColumns": "tabular"}
 
 
 def __getattr__(name: str) -> Any:
@@ -160,10 +171,16 @@ __all__ = [
     "CLAllLabels",
     "CorrectAndSmooth",
     "GNNAllLabels",
+    "GradientBoosting",
+    "GradientBoostingNeighbors",
     "LabelPropagation",
     "LabelReuse",
+    "Logistic",
+    "LogisticNeighbors",
+    "OnColumns",
     "Random",
     "Rival",
+    "as_estimator",
     "load",
     "make",
     "method",

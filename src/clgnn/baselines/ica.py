@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,12 +10,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from clgnn.baselines.arrays import Features, Floats, adjacency, features, one_hot, softmax, tensor
 from clgnn.baselines.rival import Rival
+from clgnn.baselines.tabular import regression
 from clgnn.collective.learning import Validation
 from clgnn.data.graph import Graph
 from clgnn.estimators.node import OnEpoch
@@ -158,16 +156,7 @@ class ICA(Rival):
         return [_Sweep(nodes, ends, a[nodes]) for nodes, ends in schedules]
 
     def _regress(self, z: Features, y: NDArray[np.int64], c: float) -> _Logistic:
-        weights = self._class_weights
-        class_weight = None if weights is None else dict(enumerate(weights))
-        regression = LogisticRegression(C=c, max_iter=300, class_weight=class_weight)
-        with warnings.catch_warnings():  # after 300 steps, a weakly regularised one is good enough
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            regression.fit(z, y)
-        weight, bias = np.asarray(regression.coef_), np.asarray(regression.intercept_)
-        if len(bias) == 1:  # two classes: scikit-learn has the second's scores, the first's are 0
-            weight, bias = np.vstack([0 * weight, weight]), np.append(0 * bias, bias)
-        return _Logistic(weight, bias)
+        return _Logistic(*regression(z, y, c, self._class_weights))
 
     def _infer(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +49,11 @@ _MODEL = "The model"
 @option("--method", default="collective", type=click.Choice(["collective", *METHODS]), group=_MODEL,
         help="Use collective learning, or one of its rivals.")  # fmt: skip
 @option("--task", default="auto", type=click.Choice(["auto", "classification", "regression"]), group=_MODEL,
-        help="Predict classes or numbers; auto: numbers with fractions are for regression.")  # fmt: skip
+        help="Predict classes or numbers; auto: numbers, if the labels have fractions.")  # fmt: skip
 @option("--split", group=_MODEL, help="Take train, val, test and observed from this column.")
 @option("--val-share", default=0.2, type=click.FloatRange(0, 1, max_open=True), group=_MODEL,
         help="Without --split: keep this share of the labels to choose epoch and iteration.")  # fmt: skip
-@option("--class-weight", type=click.Choice(["balanced"]), group=_MODEL, help="Weigh rare classes more.")
+@option("--class-weight", type=click.Choice(["balanced"]), group=_MODEL, help="Weight rare classes more.")
 @start_option
 @settings
 @output_options
@@ -64,6 +65,7 @@ def fit(
     Labels that are blank are unknown. --test-labels says whether the graphs you will predict on have labels:
     none, or some (partial), which the model then learns to use.
     """
+    from clgnn.data.links import id_texts
     from clgnn.estimators import checkpoints
 
     out = Path(out.absolute().resolve())
@@ -93,7 +95,8 @@ def fit(
         raise click.exceptions.Exit(130) from None
     learned = train if observed is None or not model.trains_on_observed else train | observed
     seen = (learned | validation).numpy()
-    extra = {"table": schema.to_json(), "learned_from": nodes[schema.id].astype(str)[seen].tolist()}
+    ids = id_texts(nodes[schema.id])
+    extra = {"table": schema.to_json(), "learned_from": [ids[i] for i in seen.nonzero()[0]]}
     model.save(out, force, extra=extra)
     checkpoints.discard(interrupted)
     if as_json:
@@ -140,10 +143,21 @@ def _model(method: str, schema: Schema, given: dict[str, Any]) -> NodeEstimator:
     from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
 
     if schema.classes is not None:
+        given = {**given, "metric": _numbered(given["metric"], schema.classes)}
         return CollectiveClassifier(**given) if method == "collective" else baselines.make(method, **given)
     if method != "collective":
         raise ValueError(f"--method {method} is for classes, and {schema.label!r} holds numbers")
     return CollectiveRegressor(**{name: value for name, value in given.items() if name != "class_weight"})
+
+
+def _numbered(metric: str | None, classes: Sequence[str]) -> str | None:
+    """``f1:CLASS`` with the number of the class that the table calls so."""
+    if metric is None or not metric.startswith("f1:"):
+        return metric
+    name = metric.removeprefix("f1:")
+    if name not in classes:
+        raise ValueError(f"metric is {metric!r}; expected a class after f1:, one of {', '.join(classes)}")
+    return f"f1:{classes.index(name)}"
 
 
 def _check_output(out: Path, interrupted: Path, resume: bool, force: bool) -> None:
@@ -212,9 +226,11 @@ def _show_tables(schema: Schema, data: Data, links: Edges, train: int, validatio
 def _show(model: NodeEstimator, out: Path) -> None:
     from rich.table import Table
 
-    best = _best(model)
-    if best[0] is not None:
-        table = Table("iteration", f"validation {model.metric_name.replace('_', ' ')}")
+    best, metric = _best(model), model.metric_name.replace("_", " ")
+    if len(best) == 1 and best[0] is not None:
+        console.print(f"Validation {metric}: {best[0]:.4f}.", highlight=False)
+    elif best[0] is not None:
+        table = Table("iteration", f"validation {metric}")
         for t, value in enumerate(best):
             name = f"{t} (no predicted labels)" if t == 0 and len(best) > 1 else str(t)
             chosen = t == model.best_iteration_ and len(best) > 1

@@ -79,6 +79,7 @@ def option(*names: str, group: str = "", **keywords: Any) -> Callable[[Command],
 
 COUNT, COUNT_0 = click.IntRange(min=1), click.IntRange(min=0)
 ABOVE_0, SHARE = click.FloatRange(min=0, min_open=True), click.FloatRange(0, 1)
+_METRICS = dict.fromkeys((*CLASSIFICATION, *REGRESSION))
 _CL, _GNN, _TRAIN, _RUN = "Collective learning", "The GNN", "Training", "Running"
 # option, parameter of the estimator, type, help, group
 _SETTINGS: list[tuple[str, str, Any, str, str]] = [
@@ -87,9 +88,9 @@ _SETTINGS: list[tuple[str, str, Any, str, str]] = [
     ("--test-labels", "test_labels", click.Choice(CHOICES["test_labels"]),
      "Say whether the graphs you will predict on have labels.", _CL),
     ("--start", "start", str, "Start from plain, paper, auto, or from rivals such as pl_em,gmnn.", _CL),
-    ("--shown-share", "shown_share", SHARE, "Set the part of the labels that a mask shows.", _CL),
+    ("--shown-share", "shown_share", SHARE, "Set the share of the labels that a mask shows.", _CL),
     ("--masks", "num_masks", COUNT,
-     "Average a prediction over so many masks.  [default: a mask of its own for each sample]", _CL),
+     "Average a prediction over this many masks.  [default: a mask of its own for each sample]", _CL),
     ("--inference-masks", "inference_masks", click.Choice(CHOICES["inference_masks"]),
      "Predict with random masks, or with one that shows all observed labels.", _CL),
     ("--labels", "labels", click.Choice(CHOICES["labels"]), "Choose what stands in for unknown labels.", _CL),
@@ -97,22 +98,22 @@ _SETTINGS: list[tuple[str, str, Any, str, str]] = [
     ("--hidden", "hidden_channels", COUNT, "Set the hidden channels.", _GNN),
     ("--layers", "num_layers", COUNT, "Set the layers.  [default: 2; 10 for snowball and krylov]", _GNN),
     ("--dropout", "dropout", click.FloatRange(0, 1, max_open=True), "Set the dropout.", _GNN),
-    ("--epochs", "max_epochs", COUNT, "Stop the plain GNN after so many gradient steps.", _TRAIN),
+    ("--epochs", "max_epochs", COUNT, "Stop the plain GNN after this many gradient steps.", _TRAIN),
     ("--patience", "patience", COUNT,
-     "Stop it after so many epochs without a better validation metric.", _TRAIN),
+     "Stop it after this many epochs without a better validation metric.", _TRAIN),
     ("--iteration-epochs", "iteration_epochs", COUNT,
-     "Stop a later iteration after so many gradient steps.  [default: a quarter of --epochs]", _TRAIN),
+     "Stop a later iteration after this many gradient steps.  [default: a quarter of --epochs]", _TRAIN),
     ("--iteration-patience", "iteration_patience", COUNT,
-     "Stop it after so many epochs without a better metric.  [default: a quarter of --patience]", _TRAIN),
+     "Stop it after this many epochs without a better metric.  [default: a quarter of --patience]", _TRAIN),
     ("--lr", "lr", ABOVE_0, "Set the learning rate.", _TRAIN),
     ("--weight-decay", "weight_decay", click.FloatRange(min=0), "Set the weight decay.", _TRAIN),
     ("--optimizer", "optimizer", click.Choice(CHOICES["optimizer"]), "Choose the optimiser.", _TRAIN),
-    ("--eval-every", "eval_every", COUNT, "Validate every so many epochs.", _TRAIN),
-    ("--metric", "metric", click.Choice(sorted({*CLASSIFICATION, *REGRESSION})),
-     "Choose the epoch by this metric.  [default: accuracy; rmse for regression]", _TRAIN),
+    ("--eval-every", "eval_every", COUNT, "Set the number of epochs between validations.", _TRAIN),
+    ("--metric", "metric", str, f"Choose epoch and iteration by {', '.join(_METRICS)}, f1:CLASS or "
+     "accuracy@0.5.  [default: accuracy; rmse for regression]", _TRAIN),
     ("--seed", "seed", COUNT_0, "Set the random seed.", _RUN),
     ("--device", "device", str, "Compute on cpu, on cuda, or on a GPU if there is one (auto).", _RUN),
-    ("--memory-budget", "memory_budget", ABOVE_0, "Let the samples of a step keep so many GiB.", _RUN),
+    ("--memory-budget", "memory_budget", ABOVE_0, "Let the samples of a step keep this many GiB.", _RUN),
 ]  # fmt: skip
 OPTION_OF = {"gnn": "--gnn", **{name: option for option, name, _, _, _ in _SETTINGS}}
 """The option of each setting, for messages in the words of the command line."""
@@ -185,7 +186,7 @@ def set_threads(threads: int | None, data: Graphs, num_samples: int) -> None:
 
 def output_options(command: Command) -> Command:
     """``--quiet``, ``--json`` and ``--threads``."""
-    text = "Use so many CPU threads.  [default: 1 for a small graph, else all]"
+    text = "Use this many CPU threads.  [default: 1 for a small graph, else all]"
     command = option("--threads", type=COUNT, help=text, group=_RUN)(command)
     command = option("--json", "as_json", is_flag=True, help="Print the result as JSON.", group=_RUN)(command)
     return option("--quiet", is_flag=True, help="Show no progress.", group=_RUN)(command)

@@ -11,6 +11,7 @@ from clgnn.cli.options import (
     Command,
     GroupedCommand,
     console,
+    errors,
     gnn,
     option,
     output_options,
@@ -38,8 +39,11 @@ def model_options(command: Command) -> Command:
     return option("--model", required=True, type=click.Path(), group="The model", help=text)(command)
 
 
-def open_model(path: str, gnn_name: str | None) -> tuple[NodeEstimator, Schema, frozenset[str]]:
-    """A model that ``clgnn fit`` wrote, its schema, and the ids of the nodes that it learned from."""
+def open_model(path: str, gnn_name: str | None) -> tuple[NodeEstimator, Schema, frozenset[str] | None]:
+    """A model that ``clgnn fit`` wrote, its schema, and the ids of the nodes that it learned from.
+
+    Models of version 0.1 do not have the ids: None.
+    """
     from clgnn import baselines
     from clgnn.data.tables import Schema
     from clgnn.estimators import persistence
@@ -55,7 +59,8 @@ def open_model(path: str, gnn_name: str | None) -> tuple[NodeEstimator, Schema, 
         schema = Schema.from_json(extra["table"])
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{path} is damaged (its schema: {error}); fit the model again") from error
-    return baselines.load(path, own), schema, frozenset(extra.get("learned_from", ()))
+    learned = extra.get("learned_from")
+    return baselines.load(path, own), schema, None if learned is None else frozenset(learned)
 
 
 def read_graph(
@@ -75,7 +80,7 @@ def read_graph(
 @model_options
 @option("--out", required=True, type=click.Path(path_type=Path), group="Output",
         help="Write the predictions to this CSV or Parquet file.")  # fmt: skip
-@option("--label", group="Columns", help="Show the labels of this column to the model; without it, none are.")
+@option("--label", group="Columns", help="Show the model the labels of this column; without it, none.")
 @option("--force", is_flag=True, group="Output", help="Replace a file that is there.")
 @output_options
 def predict(
@@ -162,7 +167,7 @@ def _observed(estimator: NodeEstimator, model: str, data: Data, label: str | Non
 @option("--split", group="Columns", help="Judge only the rows that say test in this column; show those that "
         "say train or observed to a model for partially labelled graphs.")  # fmt: skip
 @option("--report", "report_path", type=click.Path(dir_okay=False, path_type=Path), group="Output",
-        help="Write an HTML page of the result; a file that is there stays.")  # fmt: skip
+        help="Write an HTML page of the result to this new file.")  # fmt: skip
 @output_options
 def evaluate(
     model: str,
@@ -188,7 +193,13 @@ def evaluate(
     nodes, data, schema = read_graph(schema, label, options)
     _start(estimator, data, start, nodes, schema)
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
-    parts, judged, observed = _parts(estimator, schema, nodes, data, split, learned_from)
+    if learned_from is None and split is None:
+        errors.print(
+            f"{model} was written by clgnn 0.1 and does not say which nodes it learned from: all nodes with "
+            "a label are judged, those of training too. Name the test nodes with --split.",
+            highlight=False,
+        )
+    parts, judged, observed = _parts(estimator, schema, nodes, data, split, learned_from or frozenset())
     left_out = int((known(data.y) & _is(parts, "learned")).sum())
     if not bool(judged.any()):
         raise ValueError(
@@ -223,6 +234,7 @@ def _parts(
     import numpy as np
 
     from clgnn.data.graph import known
+    from clgnn.data.links import id_texts
     from clgnn.data.parts import split_parts
 
     parts = np.full(len(nodes), "test", dtype=object)
@@ -231,7 +243,7 @@ def _parts(
     observed = None
     if split is not None and not estimator.refuses_labels():
         observed = known(data.y) & (_is(parts, "train") | _is(parts, "observed"))
-    learned = nodes[schema.id].astype(str).isin(learned_from).to_numpy()
+    learned = np.array([one in learned_from for one in id_texts(nodes[schema.id])])
     parts[learned & (parts == "test")] = "learned"
     return parts, known(data.y) & _is(parts, "test"), observed
 
@@ -245,7 +257,8 @@ def _is(parts: Any, name: str) -> Tensor:
 def _show(values: dict[str, float], judged: int, left_out: int, seen: int) -> None:
     from rich.table import Table
 
-    table = Table("metric", "value", title=f"{judged:,} nodes judged, {seen:,} labels seen")
+    console.print(f"{judged:,} nodes judged, {seen:,} labels seen.", highlight=False)
+    table = Table("metric", "value")
     for name, value in values.items():
         table.add_row(name.replace("_", " "), f"{value:.4f}")
     console.print(table)

@@ -26,11 +26,11 @@ _FILE = click.Path(exists=True, dir_okay=False)
 
 @click.command()
 @click.argument("experiment", required=False, type=click.Choice([*EXPERIMENTS, "all"]))
-@click.option("--datasets", "only", help="Run some of the datasets, with commas in between.  [default: all]")
-@click.option("--methods", help="Run some of the methods, such as gcn,gcn+cl,ica.  [default: all]")
-@click.option("--trials", "number", type=click.IntRange(min=1), help="Run so many splits of each cell.  "
+@click.option("--datasets", "only", help="Run only these datasets, separated by commas.  [default: all]")
+@click.option("--methods", help="Run only these methods, such as gcn,gcn+cl,ica.  [default: all]")
+@click.option("--trials", "number", type=click.IntRange(min=1), help="Run this many splits of each cell.  "
               "[default: 5; 10 for ablation-predicted; 2 with --quick]")  # fmt: skip
-@click.option("--jobs", default=1, type=click.IntRange(min=1), help="Run so many trials at a time.")
+@click.option("--jobs", default=1, type=click.IntRange(min=1), help="Run this many trials at a time.")
 @click.option("--out", default="results", type=click.Path(file_okay=False, path_type=Path),
               help="Keep the ledger, the tables and the figures in this folder.")  # fmt: skip
 @click.option("--from", "exported", type=_FILE, help="Take in the trials of this trials.csv first.")
@@ -58,8 +58,8 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments: main, learning-curve, ablation-uniform, ablation-predicted, running-time.
 
-    Every trial is written to a ledger in --out when it ends. The same command, run again after whatever
-    happened, goes on with what is missing; several may run at a time. Exits with 1 if all trials failed.
+    Every trial is written to a ledger in --out when it ends. If you run the same command again, it goes on
+    with what is missing, whatever happened. Several may run at a time. Exits with 1 if all trials failed.
     """
     if print_config:
         click.echo(config_text(), nl=False)

@@ -33,9 +33,9 @@ _GROUP = "Comparison"
 
 @click.command(cls=GroupedCommand)
 @option("--dataset", default="digits", group=_GROUP, help="Use this dataset; `clgnn datasets` lists them.")
-@option("--splits", "num_splits", default=5, type=COUNT, group=_GROUP, help="Draw so many random splits.")
+@option("--splits", "num_splits", default=5, type=COUNT, group=_GROUP, help="Draw this many random splits.")
 @option("--train-labels", type=click.IntRange(min=2), group=_GROUP,
-        help="Train on so many labels.  [default: what is usual on the dataset]")  # fmt: skip
+        help="Train on this many labels.  [default: what is usual for the dataset]")  # fmt: skip
 @option("--method", "methods", multiple=True, type=click.Choice(list(METHODS)), group=_GROUP,
         help="Run a rival beside them; may be repeated.")  # fmt: skip
 @option("--report", "report_path", type=click.Path(dir_okay=False, path_type=Path), group=_GROUP,

@@ -36,7 +36,7 @@ def table_options(fitting: bool) -> Callable[[Command], Command]:
                help="Read the nodes from this table, CSV or Parquet, one row per node."),
         option("--edges", required=True, type=click.Path(), group=_TABLES,
                help="Read the edges from this table, CSV or Parquet, one row per edge."),
-        option("--delimiter", group=_TABLES, help="Separate CSV cells by this.  [default: found out]"),
+        option("--delimiter", group=_TABLES, help="Split CSV rows at this character.  [default: detected]"),
         option("--encoding", group=_TABLES, help="Read CSV files in this encoding.  [default: UTF-8]"),
         option("--blank", multiple=True, group=_TABLES,
                help=f"Read this text as an empty cell; may be repeated.{of_model}"),
@@ -62,7 +62,7 @@ def feature_options(command: Command) -> Command:
     """Which columns are features, and how they are read."""
     many: dict[str, Any] = {"multiple": True, "group": _COLUMNS}
     for add in (
-        option("--feature", "features", help="Use this column though it equals the label.", **many),
+        option("--feature", "features", help="Use this column, even if it equals the label.", **many),
         option("--date", help="Read this column as ISO dates; may be repeated.", **many),
         option("--numeric", help="Read this column as numbers; may be repeated.", **many),
         option("--categorical", help="Read this column as categories; may be repeated.", **many),

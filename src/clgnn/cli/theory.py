@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def theory(context: click.Context, seed: int, path: Path | None, force: bool) -> None:
     """Compute the statements of the paper's theory, and print one line for each.
 
-    Collective learning (CL) against the GNN alone (WL-GNN), a GIN with random weights. A gap is the largest
-    difference between the outputs of nodes. Exits with 1 if a statement does not hold.
+    Collective learning (CL) is compared with the GNN alone (WL-GNN), a GIN with random weights. A gap is the
+    largest difference between the outputs of nodes. Exits with 1 if a statement does not hold.
     """
     from clgnn.theory import figure, statements
 

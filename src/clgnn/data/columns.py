@@ -1,7 +1,7 @@
 """How a column of a table becomes features: as numbers, categories, dates or embeddings.
 
-A column is learned once, in training, and reads later tables alike. One that could be misread without a word
-is refused: the message says how to declare what it is.
+How a column is read is learned once, in training; later tables are read in the same way. A column that could
+be misread is refused, and the message says how to declare what it is.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def learn_column(series: pd.Series[Any], declared: Kind | None = None) -> Column
         TextColumn(name='grade', categories=('1', '2'), blanks=0)
         >>> learn_column(pd.Series(["1", "2", "x"], name="age"))
         Traceback (most recent call last):
-        ValueError: column 'age' holds numbers, but 1 of its 3 values are not: 'x' in row 3 is the first; ...
+        ValueError: column 'age' holds numbers, but 1 of its 3 values is not: 'x' in row 3 is the first; ...
     """
     name, kind = str(series.name), declared or kind_of(series)
     if kind == "embedding":
@@ -191,9 +191,9 @@ def learn_column(series: pd.Series[Any], declared: Kind | None = None) -> Column
 
 
 def mostly_numbers(known: pd.Series[Any]) -> tuple[int, str, int] | None:
-    """Of texts that mostly are numbers: how many are not, the first of these and its index; else None.
+    """If most texts are numbers: how many are not, the first of these, and its index. Otherwise None.
 
-    A decimal comma looks like a number, and is none.
+    A text with a decimal comma counts as meant to be a number.
     """
     wrong = pd.to_numeric(known, errors="coerce").isna()
     commas = pd.to_numeric(known[wrong].str.replace(",", "."), errors="coerce").notna()
@@ -208,10 +208,10 @@ def _refuse_misread(known: pd.Series[Any], name: str) -> None:
     option, different = quoted(name), known.nunique()
     if (found := mostly_numbers(known)) is not None:
         count, first, row = found
+        wrong = f"{count} of its {len(known)} values {'is' if count == 1 else 'are'} not"
         raise ValueError(
-            f"column {name!r} holds numbers, but {count} of its {len(known)} values are not: {first!r} in "
-            f"row {row} is the first; correct them, or say --blank {quoted(first)}, --categorical {option} "
-            f"or --ignore {option}"
+            f"column {name!r} holds numbers, but {wrong}: {first!r} in row {row} is the first; correct them, "
+            f"or say --blank {quoted(first)}, --categorical {option} or --ignore {option}"
         )
     if known.str.match(r"\d{4}-\d{2}-\d{2}").all():
         moments = pd.to_datetime(known, format="ISO8601", utc=True, errors="coerce")

@@ -139,6 +139,16 @@ def _places(ids: pd.Index[Any], series: pd.Series[Any]) -> NDArray[np.int64]:
     return places.astype(np.int64)
 
 
+def id_texts(series: pd.Series[Any]) -> list[str]:
+    """The ids of a column as texts, written alike: ``100.0`` all over is ``100``.
+
+    Example:
+        >>> id_texts(pd.Series(["100.0", "7.0"], name="id"))
+        ['100', '7']
+    """
+    return [str(one) for one in _whole(_index(series, "nodes"))]
+
+
 def _whole(ids: pd.Index[Any]) -> pd.Index[Any]:
     """Ids without their .0, if all of them have it."""
     return ids.str.replace(r"\.0+$", "", regex=True) if ids.str.fullmatch(r"-?\d+\.0+").all() else ids

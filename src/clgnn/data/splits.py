@@ -66,7 +66,7 @@ def connected(
         test_nodes: the size of V_T.
         val_nodes: the size of the validation set.
         seed: the same seed gives the same split.
-        min_per_class: V_L(tr) is drawn anew, up to 1000 times, until it has so many nodes of every class.
+        min_per_class: V_L(tr) is drawn anew, up to 1000 times, until it has that many nodes of every class.
             Nobody can learn a class without an example, and a patch of few nodes easily misses one (85
             nodes of Cora do in two draws of three). 0 takes the first draw.
 

@@ -238,7 +238,7 @@ def _refuse_leaks(used: pd.DataFrame, labels: pd.Series[Any]) -> None:
             raise ValueError(
                 f"column {name!r} has the same values as the label column {labels.name!r} wherever a label "
                 f"is known, so that it would leak the label: say --ignore {quoted(name)}, or --feature "
-                f"{quoted(name)} if it is known of new nodes too"
+                f"{quoted(name)} if it is known for new nodes too"
             )
 
 

@@ -38,7 +38,7 @@ def chunk_size(
 
 
 def bytes_per_sample(run: Callable[[Tensor], Tensor], labels: Tensor) -> float:
-    """What one more sample keeps for the backward pass: that of two, less that of one.
+    """What one more sample keeps for the backward pass: what two keep, less what one keeps.
 
     Args:
         run: the GNN, of labels ``[N, k, C]``. It is called twice; a caller whose GNN has running statistics

@@ -8,10 +8,10 @@ from torch import Tensor
 
 
 def dropout(h: Tensor, p: float, training: bool) -> Tensor:
-    """As ``torch.nn.functional.dropout``, from 64 bits in each 64-bit random number if p is 1/2.
+    """The same as ``torch.nn.functional.dropout``, with fewer random numbers.
 
-    Else from 8-bit numbers, or from 16-bit ones if p is not a multiple of 1/256: it is rounded to one of 2⁻¹⁶
-    then. What is kept is scaled by just that, so that the expectation is h.
+    If p is 1/2, each element takes one bit. If p is a multiple of 1/256, it takes 8 bits, else 16, and p is
+    rounded to a multiple of 2⁻¹⁶. What is kept is scaled by the rounded p, so that the expectation is h.
 
     Example:
         >>> import torch
@@ -41,7 +41,7 @@ _BITS = 2 ** torch.arange(8, dtype=torch.uint8)
 
 
 def _random(count: int, kind: torch.dtype) -> Tensor:
-    """So many random integers, of all values alike, from 64-bit ones."""
+    """Random integers of a type, all values equally likely, cut from 64-bit ones."""
     words = torch.empty(-(-count * kind.itemsize // 8), dtype=torch.int64)
     words.random_(torch.iinfo(torch.int64).min, None)  # all 64 bits
     return words.view(kind)[:count]

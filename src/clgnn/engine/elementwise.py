@@ -1,6 +1,6 @@
 """Elementwise operations on :class:`~clgnn.engine.features.LabelledFeatures`, all samples at once.
 
-The part that all samples share stays apart in what treats every column alike.
+The part that all samples share stays separate in operations that treat every column alike.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from clgnn.data.derived import derived
 Handler: TypeAlias = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
 HANDLERS: dict[str, Handler] = {}
-"""By the name of the operation; NotImplemented where the handler can't, Unsupported where nobody can."""
+"""By the name of the operation: NotImplemented if the handler can't do it, Unsupported if nothing can."""
 
 
 def handles(names: str) -> Callable[[Handler], Handler]:
@@ -187,7 +187,7 @@ def whole(x: LabelledFeatures) -> Tensor:
 
 
 def mapped(x: LabelledFeatures, function: Callable[[Tensor], Tensor]) -> LabelledFeatures:
-    """What is done to each row, or to each element, alike: on both parts."""
+    """An operation that does the same to each row, or to each element: it is done on both parts."""
     x = taken(x)
     assert x.each is not None
     return LabelledFeatures(function(x.each), None if x.shared is None else function(dense(x.shared)))

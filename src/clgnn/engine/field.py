@@ -1,8 +1,8 @@
 """The part of the graph that the outputs at a few nodes depend on: their receptive field.
 
 A GNN of L layers sees L hops. Where few nodes have a label, a gradient step needs the L-hop neighbourhood
-of the targets alone, and is the same to the last gradient as on the whole graph; so is the validation of a
-few nodes.
+of the targets alone, and gives the same as on the whole graph, gradients included. So does the validation of
+a few nodes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from clgnn.data.sparse import scipy_csr, torch_csr
 from clgnn.engine.runner import Runner
 
 WORTHWHILE = 0.7
-"""A part that has more of the nodes than this is no gain."""
+"""A part with a larger share of the nodes than this is not worth taking."""
 
 
 def receptive_field(runner: Runner, graph: Graph, targets: Tensor, columns: int) -> tuple[Graph, Tensor]:

@@ -75,7 +75,7 @@ class SparseMatrix:
         return product.view(self.csr.size(0), *dense.shape[1:])
 
     def transpose_product(self, dense: Tensor) -> Tensor:
-        """``Aᵀ @ H``, without a gradient: that of ``A @ H``."""
+        """``Aᵀ @ H``, which is the gradient of ``A @ H``; it has no gradient itself."""
         columns = dense.reshape(dense.size(0), -1).contiguous()
         return _multiply(self.transposed, columns).view(self.csr.size(1), *dense.shape[1:])
 

@@ -147,7 +147,7 @@ def view(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 @handles("unsqueeze squeeze sum mean amax amin softmax log_softmax norm cumsum flip prod std var")
 def along(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Along one dimension that is not the nodes'."""
+    """Operations along one dimension that is not that of the nodes."""
     x, dim = named(args, kwargs, "input", "dim")
     if func.__name__ == "norm" or not mine(x) or not isinstance(dim, int):
         return NotImplemented

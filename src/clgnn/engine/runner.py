@@ -101,7 +101,7 @@ class Runner:
             return plain
         weighted = "edge_weight" in given
         if not graph.simple or (graph.edge_weight is not None and not weighted):
-            return plain  # what a matrix can't say, or says though the module does not ask
+            return plain  # a matrix would lose an edge, or bring weights that the module does not take
         if weighted not in self.takes_adjacency:
             found = _takes_adjacency(self.gnn, graph, labels[:, :1], plain)
             self.takes_adjacency[weighted] = found

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from clgnn.collective.sampling import Categorical, Gaussian, LabelDistribution
 from clgnn.data.graph import known
-from clgnn.estimators.metrics import CLASSIFICATION, REGRESSION, Array, as_array
+from clgnn.estimators.metrics import CLASSIFICATION, REGRESSION, Array, Metric, as_array, find_metric
 
 
 class Labelling(Protocol):
@@ -26,6 +26,9 @@ class Labelling(Protocol):
 
     @property
     def family(self) -> LabelDistribution: ...
+
+    def metric(self, metric: str | Callable[[Array, Array], float]) -> Metric:
+        """A metric by its name, or a function of the user's own."""
 
     def encode(self, y: Tensor, name: str) -> Tensor:
         """The user's labels ``[N]`` to the family's; ``name`` is the mask that they came from."""
@@ -104,6 +107,9 @@ class Classes:
     def family(self) -> Categorical:
         return Categorical(len(self.values), self.weights)
 
+    def metric(self, metric: str | Callable[[Array, Array], float]) -> Metric:
+        return find_metric(metric, CLASSIFICATION, self.values)
+
     def encode(self, y: Tensor, name: str) -> Tensor:
         if y.is_floating_point():
             raise ValueError(f"y is {y.dtype}; expected integer classes, -1 for unknown")
@@ -131,9 +137,12 @@ class Classes:
 
     def temperature(self, outputs: Tensor, y: Tensor) -> float:
         logits = outputs.detach().cpu().double()
+        # Platt's targets: a few labels that are all predicted right do not make a prediction certain
+        doubt = logits.size(1) / (logits.size(1) - 1) / (len(y) + 2)
 
         def loss(log_temperature: float) -> float:
-            return F.cross_entropy(logits / math.exp(log_temperature), y.cpu()).item()
+            scaled = logits / math.exp(log_temperature)
+            return F.cross_entropy(scaled, y.cpu(), label_smoothing=doubt).item()
 
         found = minimize_scalar(loss, bounds=(math.log(0.05), math.log(20)), method="bounded")
         return math.exp(float(found.x))
@@ -183,6 +192,9 @@ class Numbers:
     def family(self) -> Gaussian:
         return Gaussian()
 
+    def metric(self, metric: str | Callable[[Array, Array], float]) -> Metric:
+        return find_metric(metric, REGRESSION)
+
     def encode(self, y: Tensor, name: str) -> Tensor:
         if not y.is_floating_point():
             raise ValueError(
@@ -223,6 +235,6 @@ class Numbers:
         return self.decode(samples)[..., 0].std(dim=1, correction=0)
 
 
-def measure(labelling: Labelling, metric: str, y: Tensor, distribution: Tensor) -> float:
+def measure(labelling: Labelling, metric: Metric, y: Tensor, distribution: Tensor) -> float:
     """A metric of encoded labels ``[N]`` and of what ``decode`` gives, in the user's units."""
-    return labelling.metrics[metric](as_array(labelling.restore(y)), as_array(distribution))
+    return metric.measure(as_array(labelling.restore(y)), as_array(distribution))

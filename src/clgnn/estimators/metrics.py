@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import sklearn.metrics as sk
@@ -59,6 +61,16 @@ def _brier(y: Array, p: Array) -> float:
     return float(sk.brier_score_loss(y, p / p.sum(axis=1, keepdims=True), labels=labels, scale_by_half=False))
 
 
+def _by_class(y: Array, p: Array, score: Callable[[Array, Array], float]) -> float:
+    """The mean of a score over the classes, each against the others; of the second class if there are two.
+
+    Classes that all or none of the nodes have do not count; NaN if no class does.
+    """
+    classes = [1] if p.shape[1] == 2 else range(p.shape[1])
+    found = [score(y == c, p[:, c]) for c in classes if 0 < int((y == c).sum()) < len(y)]
+    return float(np.mean(found)) if found else float("nan")
+
+
 CLASSIFICATION: dict[str, Callable[[Array, Array], float]] = {
     "accuracy": lambda y, p: float(sk.accuracy_score(y, p.argmax(axis=1))),
     # of the classes that are there; scikit-learn's own warns when another one is predicted
@@ -68,6 +80,8 @@ CLASSIFICATION: dict[str, Callable[[Array, Array], float]] = {
     "macro_f1": lambda y, p: float(
         sk.f1_score(y, p.argmax(axis=1), labels=np.unique(y), average="macro", zero_division=0)
     ),
+    "roc_auc": lambda y, p: _by_class(y, p, sk.roc_auc_score),
+    "average_precision": lambda y, p: _by_class(y, p, sk.average_precision_score),
     "log_loss": _log_loss,
     "brier": _brier,
     "calibration_error": calibration_error,
@@ -89,6 +103,78 @@ REGRESSION: dict[str, Callable[[Array, Array], float]] = {
 """Of true values ``[N]`` and the means and standard deviations ``[N, 2]``."""
 
 
+@dataclass(frozen=True)
+class Metric:
+    """How predictions are judged.
+
+    Attributes:
+        name: how it is called.
+        measure: of true labels ``[N]`` and of probabilities ``[N, C]`` (means and deviations for numbers).
+        lower_is_better: whether a lower value is the better one.
+    """
+
+    name: str
+    measure: Callable[[Array, Array], float]
+    lower_is_better: bool = False
+
+
+def find_metric(
+    metric: str | Callable[[Array, Array], float],
+    known: Mapping[str, Callable[[Array, Array], float]],
+    classes: Sequence[Any] | None = None,
+) -> Metric:
+    """A metric by its name, or a function of one's own.
+
+    Args:
+        metric: one of ``known``; for classes also ``"f1:CLASS"``, the F1 score of one class, and
+            ``"accuracy@0.3"``, the accuracy if the second of two classes is predicted from a probability of
+            0.3 on; or a function of true classes 0..C-1 ``[N]`` and probabilities ``[N, C]``, where higher is
+            better.
+        known: the metrics that there are.
+        classes: the classes as a user calls them; None before they are known, or for numbers.
+
+    Raises:
+        ValueError: if there is no such metric.
+
+    Example:
+        >>> import numpy as np
+        >>> y, p = np.array([0, 1, 1]), np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
+        >>> [round(find_metric(m, CLASSIFICATION, [3, 7]).measure(y, p), 2) for m in ("f1:7", "accuracy@0.3")]
+        [0.67, 1.0]
+    """
+    if callable(metric):
+        return Metric(getattr(metric, "__name__", type(metric).__name__), metric)
+    if metric in known:
+        return Metric(metric, known[metric], metric in LOWER_IS_BETTER)
+    name, mark, rest = metric.partition("@") if "@" in metric else metric.partition(":")
+    if name == "f1" and mark == ":" and known is CLASSIFICATION:
+        if classes is None:
+            return Metric(metric, known["macro_f1"])  # yet to be known
+        texts = [str(c) for c in classes]
+        if rest in texts:
+            c = texts.index(rest)
+            return Metric(metric, lambda y, p: _f1(y == c, p.argmax(axis=1) == c))
+        raise ValueError(f"metric is {metric!r}; expected a class after f1:, one of {', '.join(texts)}")
+    if name == "accuracy" and mark == "@" and known is CLASSIFICATION and _is_share(rest):
+        threshold = float(rest)
+        if classes is not None and len(classes) != 2:
+            raise ValueError(f"metric is {metric!r}, which is for two classes; there are {len(classes)}")
+        return Metric(metric, lambda y, p: float(np.mean((p[:, 1] >= threshold) == (y == 1))))
+    further = ", f1:CLASS or accuracy@0.5" if known is CLASSIFICATION else ""
+    raise ValueError(f"metric is {metric!r}; expected one of {', '.join(known)}{further}, or a function")
+
+
+def _f1(y: Any, predicted: Any) -> float:
+    return float(sk.f1_score(y, predicted, zero_division=0))
+
+
+def _is_share(text: str) -> bool:
+    try:
+        return 0 <= float(text) <= 1
+    except ValueError:
+        return False
+
+
 def as_array(tensor: Tensor) -> Array:
     return tensor.detach().cpu().numpy().astype(np.float64)
 
@@ -98,7 +184,9 @@ __all__ = [
     "LOWER_IS_BETTER",
     "REGRESSION",
     "Array",
+    "Metric",
     "as_array",
     "calibration_error",
+    "find_metric",
     "reliability",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -30,8 +30,10 @@ from clgnn.data.graph import (
     visible_labels,
 )
 from clgnn.estimators import persistence
+from clgnn.estimators.devices import find_device
 from clgnn.estimators.labelling import Classes, Labelling, Numbers, measure
-from clgnn.estimators.settings import CHOICES, RANGES, Expected
+from clgnn.estimators.metrics import Metric, find_metric
+from clgnn.estimators.settings import Expected, check
 from clgnn.estimators.validation import build_validation
 
 OnEpoch = Callable[[Epoch], Any]
@@ -200,6 +202,14 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def evaluate(self, data: Graphs, mask: Mask, observed_mask: Mask | None = None) -> dict[str, float]:
         """All metrics on the nodes of the mask, none of which may be an observed one."""
+        self._check_fitted()
+        own = [] if self.metric is None else [self.metric]
+        metrics = [self.labelling_.metric(one) for one in (*self.labelling_.metrics, *own)]
+        return self._judge(data, mask, observed_mask, metrics)
+
+    def _judge(
+        self, data: Graphs, mask: Mask, observed_mask: Mask | None, metrics: Sequence[Metric]
+    ) -> dict[str, float]:
         chosen = as_mask(mask, data, "mask")
         if observed_mask is not None:
             disjoint(chosen, as_mask(observed_mask, data, "observed_mask"), "mask", "observed_mask")
@@ -208,23 +218,23 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         judged = known(y)
         if not bool(judged.any()):
             raise ValueError("none of the nodes of mask has a label; there is nothing to evaluate")
-        names = self.labelling_.metrics
-        return {name: measure(self.labelling_, name, y[judged], distribution[judged]) for name in names}
+        return {one.name: measure(self.labelling_, one, y[judged], distribution[judged]) for one in metrics}
 
-    def score(
-        self, data: Graphs, mask: Mask, observed_mask: Mask | None = None, metric: str | None = None
-    ) -> float:
-        """One metric on the nodes of the mask, by default the one that validation goes by."""
-        chosen = self.metric_name if metric is None else metric
-        values = self.evaluate(data, mask, observed_mask)
-        if chosen not in values:
-            raise ValueError(f"metric is {chosen!r}; expected one of {', '.join(values)}")
-        return values[chosen]
+    def score(self, data: Graphs, mask: Mask, observed_mask: Mask | None = None, metric: Any = None) -> float:
+        """One metric on the nodes of the mask, by default the one that validation goes by.
+
+        Args:
+            data, mask, observed_mask: as for :meth:`evaluate`.
+            metric: another one: a name, or a function of one's own.
+        """
+        self._check_fitted()
+        chosen = self.labelling_.metric(metric or self.metric or self._labelling.default_metric)
+        return self._judge(data, mask, observed_mask, [chosen])[chosen.name]
 
     @property
     def metric_name(self) -> str:
         """What validation goes by: ``metric``, or the default."""
-        return self.metric or self._labelling.default_metric
+        return find_metric(self.metric or self._labelling.default_metric, self._labelling.metrics).name
 
     @property
     def classes_(self) -> Tensor:
@@ -292,7 +302,8 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         self, data: Graphs, train: Tensor, val_mask: Mask | None, observed: Tensor
     ) -> Validation | None:
         shown = observed if self.sees_labels() else torch.zeros_like(observed)
-        made = build_validation(self.labelling_, self.metric_name, data, train, val_mask, observed, shown)
+        metric = self.labelling_.metric(self.metric or self._labelling.default_metric)
+        made = build_validation(self.labelling_, metric, data, train, val_mask, observed, shown)
         return None if made is None else made.to(self._device())
 
     def _learn_labels(self, y: Tensor) -> Labelling:
@@ -326,29 +337,12 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _device(self) -> torch.device:
         """The device that the parameter ``device`` names; the CPU for methods without one."""
-        name = getattr(self, "device", "cpu")
-        if name == "auto":
-            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        try:
-            device = torch.device(name)
-            torch.empty(0, device=device)
-        except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
-            reason = str(error).splitlines()[0]
-            raise ValueError(
-                f"device is {name!r}, which can't be used here ({reason}); expected 'auto', 'cpu' or 'cuda'"
-            ) from error
-        return device
+        return find_device(getattr(self, "device", "cpu"))
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "history_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
 
     def _check_parameters(self) -> None:
-        choices = {**CHOICES, "metric": (None, *self._labelling.metrics), **self._choices}
-        expected = {**RANGES, **self._expected}
-        for name, value in self.get_params(deep=False).items():
-            if name in choices and not any(value is c or value == c for c in choices[name]):
-                words = ", ".join(str(choice) for choice in choices[name])
-                raise ValueError(f"{name} is {value!r}; expected one of {words}")
-            if name in expected and not expected[name][1](value):
-                raise ValueError(f"{name} is {value!r}; expected {expected[name][0]}")
+        find_metric(self.metric or self._labelling.default_metric, self._labelling.metrics)
+        check(self.get_params(deep=False), self._choices, self._expected)

@@ -89,6 +89,8 @@ def _packed(estimator: NodeEstimator, arrays: dict[str, Tensor], prefix: str) ->
     _check_unchanged(estimator, parameters)
     if not isinstance(parameters.get("gnn", ""), str):
         parameters["gnn"] = None  # code is not written; whoever loads the model has it
+    if callable(parameters.get("metric")):
+        parameters["metric"] = None  # it has chosen; a prediction does not need it
     start = parameters.get("start", "")
     if not all(isinstance(one, str) for one in (start if isinstance(start, list | tuple) else [start])):
         parameters["start"] = None  # the estimators are kept as they were fitted

@@ -1,50 +1,37 @@
-"""What both estimators of collective learning do: they learn the recursion Θ_0, .., Θ_T, and replay it."""
+"""What both estimators of collective learning do: they learn the recursion Θ_0, .., Θ_T."""
 
 from __future__ import annotations
 
 import copy
-import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Self
 
-import numpy as np
 import pandas as pd
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from clgnn.collective.component import Component, build
-from clgnn.collective.inference import TestGraph, infer, infer_samples, stages
-from clgnn.collective.learning import Problem, Schedule, Validation, learn
-from clgnn.collective.sampling import LabelInput
+from clgnn.collective.component import Component
+from clgnn.collective.inference import infer, stages
+from clgnn.collective.learning import Iteration, Problem, Schedule, Validation, learn
 from clgnn.collective.start import Start, widened
 from clgnn.data.graph import Graph, Graphs, Mask, as_mask, by_graph, known, visible_labels
 from clgnn.estimators import starts
 from clgnn.estimators.checkpoints import Progress, fingerprint
-from clgnn.estimators.masks import prediction_masks, step_masks
-from clgnn.estimators.node import NodeEstimator, OnEpoch, Task, ignore
-from clgnn.estimators.settings import LOWER_IS_BETTER, CollectiveSettings, iteration_budget
+from clgnn.estimators.masks import step_masks
+from clgnn.estimators.node import OnEpoch, Task, ignore
+from clgnn.estimators.replay import Replay
+from clgnn.estimators.settings import LOWER_IS_BETTER, iteration_budget
 
 OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "rmsprop": torch.optim.RMSprop}
 
 
-@dataclass(repr=False, eq=False)
-class Collective(CollectiveSettings, NodeEstimator):
+class Collective(Replay):
     """What both estimators do. The parameters are explained in :class:`clgnn.CollectiveClassifier`."""
 
     resumable: ClassVar[bool] = True
-    _learned: ClassVar[tuple[str, ...]] = (
-        "components_",
-        "starts_",
-        "starts_with_plain_",
-        "stage_scores_",
-        "temperature_",
-    )
-    _free: ClassVar[frozenset[str]] = frozenset({"device", "memory_budget", "propagation", "num_samples"})
-
-    # Learning
 
     def fit(
         self,
@@ -84,17 +71,19 @@ class Collective(CollectiveSettings, NodeEstimator):
         graph, y, validation = task.graph, task.y, task.validation
         progress = Progress()
         if checkpoint is not None:
-            key = self._fingerprint(task, data, {"val_mask": val_mask, "observed_mask": observed_mask}, masks)
+            seen = {"val_mask": val_mask, "observed_mask": observed_mask}
+            labels = [
+                None if m is None else visible_labels(data, as_mask(m, data, n)) for n, m in seen.items()
+            ]
+            inputs = (graph.x, graph.edge_index, graph.edge_weight, graph.edge_attr, graph.start_proba, y)
+            given = None if masks is None else torch.as_tensor(masks)
+            key = fingerprint(self.get_params(deep=False), (*inputs, *labels, given))
             progress = Progress.resume(checkpoint, key, lambda t: self._build(graph, t))
-        begin = partial(self._begin, graph)
-        if self._has_plain_start() and not progress.components:
-            plain = self._problem(graph, y, validation, None, None, plain=True)
-            progress.follow(learn(plain, 0, begin, self._schedule(0), on_epoch=on_epoch))
+        progress.follow(self._plain(graph, y, validation, progress, partial(self._begin, graph), on_epoch))
         self._fit_starts(task, progress.components, data, train_mask, val_mask, observed_mask)
-        problem = self._problem(graph, y, validation, self._start(progress.components), masks)
-        schedule, finished = self._schedule(self.num_iterations), list(progress.components)
-        progress.follow(learn(problem, self.num_iterations, begin, schedule, finished, on_epoch))
-        return self._end(progress, graph, validation)
+        start = self._start(progress.components)
+        problem = self._problem(graph, y, validation, start, masks)
+        return self._go_on(problem, progress, partial(self._begin, graph), on_epoch, validation)
 
     def adapt(
         self, data: Graphs, observed_mask: Mask, val_mask: Mask | None = None, *, on_epoch: OnEpoch = ignore
@@ -126,13 +115,37 @@ class Collective(CollectiveSettings, NodeEstimator):
         def begin(before: Sequence[Component]) -> Component:
             return copy.deepcopy(learned[len(before)])
 
-        if self._has_plain_start():
-            plain = self._problem(graph, y, validation, None, None, plain=True)
-            progress.follow(learn(plain, 0, begin, self._schedule(0), on_epoch=on_epoch))
+        progress.follow(self._plain(graph, y, validation, progress, begin, on_epoch))
         problem = self._problem(graph, y, validation, self._start(progress.components), None)
+        return self._go_on(problem, progress, begin, on_epoch, validation)
+
+    def _plain(
+        self,
+        graph: Graph,
+        y: Tensor,
+        validation: Validation | None,
+        progress: Progress,
+        begin: Callable[[Sequence[Component]], Component],
+        on_epoch: OnEpoch,
+    ) -> Iterable[Iteration]:
+        """Iteration 0 where it is the plain GNN, unless it is finished already."""
+        if not self._has_plain_start() or progress.components:
+            return ()
+        problem = self._problem(graph, y, validation, None, None, plain=True)
+        return learn(problem, 0, begin, self._schedule(0), on_epoch=on_epoch)
+
+    def _go_on(
+        self,
+        problem: Problem,
+        progress: Progress,
+        begin: Callable[[Sequence[Component]], Component],
+        on_epoch: OnEpoch,
+        validation: Validation | None,
+    ) -> Self:
+        """The iterations that are not finished yet, and the end of the fit."""
         schedule, finished = self._schedule(self.num_iterations), list(progress.components)
         progress.follow(learn(problem, self.num_iterations, begin, schedule, finished, on_epoch))
-        return self._end(progress, graph, validation)
+        return self._end(progress, problem.graph, validation)
 
     def _problem(
         self,
@@ -171,13 +184,13 @@ class Collective(CollectiveSettings, NodeEstimator):
 
     def _end(self, progress: Progress, graph: Graph, validation: Validation | None) -> Self:
         """How every fit ends: what was learned, which iteration predicts, and how sure it may be."""
-        self.components_: list[Component] = progress.components
+        self.components_ = progress.components
         history = pd.DataFrame([asdict(epoch) for epoch in progress.epochs])
         name = f"val_{self.metric_name}"
         history = history.rename(columns={"metric": name})
         groups = history.groupby("iteration")[name]
         best = groups.min() if self.metric_name in LOWER_IS_BETTER else groups.max()
-        self.stage_scores_: list[float | None] = [None if v != v else float(v) for v in best]
+        self.stage_scores_ = [None if v != v else float(v) for v in best]
         self.temperature_, self.best_score_ = 1.0, None
         self._finish(history)
         if validation is None:
@@ -192,6 +205,37 @@ class Collective(CollectiveSettings, NodeEstimator):
             self.temperature_ = validation.calibrate(outputs[validation.judged])
         self.best_score_ = validation.judge(self.labelling_.decode(outputs, self.temperature_)).metric
         return self
+
+    def _fit_starts(
+        self,
+        task: Task,
+        components: Sequence[Component],
+        data: Graphs,
+        train_mask: Mask,
+        val_mask: Mask | None,
+        observed_mask: Mask | None,
+    ) -> None:
+        """Fits the other estimators that the recursion starts from, on the training labels alone."""
+        self.starts_ = []
+        self.starts_with_plain_ = True
+        if not self._has_plain_start():
+            return
+        shared = {name: getattr(self, name) for name in ("test_labels", "metric", "seed")}
+        fitted = starts.members(self.start, shared)
+        for estimator in fitted:
+            estimator.fit(data, train_mask, val_mask, observed_mask=observed_mask)
+        self.starts_, self.starts_with_plain_ = starts.chosen(
+            self.start, fitted, self.labelling_, Start.plain(components[0]), task.graph, task.validation
+        )
+
+    def _schedule(self, t: int) -> Schedule:
+        optimizer = partial(
+            OPTIMIZERS[self.optimizer], lr=float(self.lr), weight_decay=float(self.weight_decay)
+        )
+        epochs, patience = int(self.max_epochs), int(self.patience)
+        if t > 0:
+            epochs, patience = iteration_budget(self.get_params(deep=False))
+        return Schedule(epochs, patience, optimizer, float(self.max_grad_norm), int(self.eval_every))
 
     # The start
 
@@ -216,154 +260,3 @@ class Collective(CollectiveSettings, NodeEstimator):
             return starts.given_start(self.labelling_)
         plain = Start.plain(components[0])
         return starts.mean_start(self.labelling_, plain, self.starts_, self.starts_with_plain_)
-
-    def _fit_starts(
-        self,
-        task: Task,
-        components: Sequence[Component],
-        data: Graphs,
-        train_mask: Mask,
-        val_mask: Mask | None,
-        observed_mask: Mask | None,
-    ) -> None:
-        """Fits the other estimators that the recursion starts from, on the training labels alone."""
-        self.starts_: list[NodeEstimator] = []
-        self.starts_with_plain_ = True
-        if not self._has_plain_start():
-            return
-        shared = {name: getattr(self, name) for name in ("test_labels", "metric", "seed")}
-        fitted = starts.members(self.start, shared)
-        for estimator in fitted:
-            estimator.fit(data, train_mask, val_mask, observed_mask=observed_mask)
-        self.starts_, self.starts_with_plain_ = starts.chosen(
-            self.start, fitted, self.labelling_, Start.plain(components[0]), task.graph, task.validation
-        )
-
-    # Prediction
-
-    def _distribution(self, graph: Graph, y: Tensor) -> Tensor:
-        outputs = infer(self._used(graph), self._test_graph(graph, y, self._start(self.components_)))
-        assert outputs is not None
-        return self.labelling_.decode(outputs, self.temperature_)
-
-    def _stages(self, graph: Graph, y: Tensor) -> Iterator[Tensor]:
-        self._used(graph)
-        for outputs in stages(self.components_, self._test_graph(graph, y, self._start(self.components_))):
-            yield self.labelling_.decode(outputs, self.temperature_)
-
-    def _spread(self, graph: Graph, y: Tensor) -> Tensor:
-        test = self._test_graph(graph, y, self._start(self.components_))
-        samples = infer_samples(self._used(graph), test)
-        if samples.size(1) == 1:
-            return super()._spread(graph, y)
-        return self.labelling_.spread(samples.cpu())
-
-    def _used(self, graph: Graph) -> list[Component]:
-        """Θ_0, .., Θ_t of the iteration t that predicts, where the graph is."""
-        for component in self.components_:
-            component.to(graph.x.device)
-        return self.components_[: self.best_iteration_ + 1]
-
-    def _test_graph(
-        self,
-        graph: Graph,
-        y: Tensor,
-        start: Start | None,
-        label_input: LabelInput | None = None,
-        masks: list[Tensor] | None = None,
-    ) -> TestGraph:
-        """A graph to predict, with the masks that show its observed labels y."""
-        label_input = label_input or self._label_input(self.num_iterations)
-        if masks is None:
-            masks = self._inference_masks(known(y))
-        return TestGraph(graph, y, masks, label_input, int(self.seed), start)
-
-    def _inference_masks(self, observed: Tensor) -> list[Tensor]:
-        if not self.sees_labels() or not bool(observed.any()):
-            return [torch.zeros_like(observed)]
-        if self.inference_masks == "all":
-            return [observed]
-        share, seed = self.shown_share, int(self.seed)
-        return prediction_masks(observed, share, self.num_masks, int(self.num_samples), seed)
-
-    def sees_labels(self) -> bool:
-        return self.test_labels == "partial" and (self.num_iterations > 0 or self._has_plain_start())
-
-    def refuses_labels(self) -> bool:
-        return self.test_labels == "none" and (self.num_iterations > 0 or self._has_plain_start())
-
-    @property
-    def trains_on_observed(self) -> bool:  # type: ignore[override]
-        return self.learn_observed
-
-    @property
-    def best_iteration_(self) -> int:
-        """The iteration t that predicts: with ``keep_best`` the one of the best validation metric.
-
-        The later one of equals; the last, T, without validation.
-        """
-        self._check_fitted()
-        scores = np.array([np.nan if s is None else s for s in self.stage_scores_], dtype=float)
-        if not self.keep_best or np.isnan(scores).all():
-            return len(self.components_) - 1
-        ranked = -scores if self.metric_name in LOWER_IS_BETTER else scores
-        return len(ranked) - 1 - int(np.nanargmax(ranked[::-1]))
-
-    # Helpers
-
-    def _build(self, graph: Graph, t: int) -> Component:
-        """A new component for iteration t."""
-        label_input = self._label_input(t if self._has_plain_start() else self.num_iterations)
-        component = build(
-            self.gnn,
-            graph,
-            label_input.columns,
-            label_input.family.outputs,
-            hidden_channels=int(self.hidden_channels),
-            num_layers=None if self.num_layers is None else int(self.num_layers),
-            dropout=float(self.dropout),
-            propagation=self.propagation,
-            memory_budget=None if self.memory_budget is None else float(self.memory_budget) * 2**30,
-        )
-        for name, value in (("edge_weight", graph.edge_weight), ("edge_attr", graph.edge_attr)):
-            if value is not None and t == 0 and name not in component.runner.takes:
-                kind = type(component.gnn).__name__
-                warnings.warn(f"{kind} takes no {name}: the graph's are not used", stacklevel=4)
-        return component
-
-    def _blank(self, name: str, index: int = 0) -> nn.Module:
-        """A component of the right shape, whose weights are yet to be read."""
-        x, no_edges = torch.zeros(1, self.n_features_in_), torch.empty(2, 0, dtype=torch.long)
-        return self._build(Graph(x, no_edges, None, (1,)), index)
-
-    def _label_input(self, t: int) -> LabelInput:
-        """How labels enter in iteration t; the plain GNN, t = 0, has none."""
-        kind: Any = self.labels
-        if t == 0:  # a module that is given as an instance always has its label columns; they stay zero
-            kind = "observed" if self.num_iterations and isinstance(self.gnn, nn.Module) else "none"
-        return LabelInput(self.labelling_.family, kind, int(self.num_samples), self.sampling)
-
-    def _schedule(self, t: int) -> Schedule:
-        optimizer = partial(
-            OPTIMIZERS[self.optimizer], lr=float(self.lr), weight_decay=float(self.weight_decay)
-        )
-        epochs, patience = int(self.max_epochs), int(self.patience)
-        if t > 0:
-            epochs, patience = iteration_budget(self.get_params(deep=False))
-        return Schedule(epochs, patience, optimizer, float(self.max_grad_norm), int(self.eval_every))
-
-    def _fingerprint(self, task: Task, data: Graphs, seen: dict[str, Mask | None], masks: Any) -> str:
-        """A hash of all that the fit depends on."""
-        labels = [
-            None if mask is None else visible_labels(data, as_mask(mask, data, name))
-            for name, mask in seen.items()
-        ]
-        given = None if masks is None else torch.as_tensor(masks)
-        graph = task.graph
-        of_graph = (graph.x, graph.edge_index, graph.edge_weight, graph.edge_attr, graph.start_proba)
-        return fingerprint(self.get_params(deep=False), (*of_graph, task.y, *labels, given))
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not isinstance(self.gnn, str | nn.Module) and not callable(self.gnn):
-            raise ValueError(f"gnn is a {type(self.gnn).__name__}; expected a name, a module or a factory")

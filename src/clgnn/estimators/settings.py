@@ -19,7 +19,16 @@ Expected: TypeAlias = tuple[str, Callable[[Any], bool]]
 
 GNNS = ("gcn", "sage", "snowball", "tk", "krylov", "gin")
 """The GNNs that can be asked for by name; ``tk`` is the paper's word for Snowball."""
-CLASSIFICATION = ("accuracy", "balanced_accuracy", "macro_f1", "log_loss", "brier", "calibration_error")
+CLASSIFICATION = (
+    "accuracy",
+    "balanced_accuracy",
+    "macro_f1",
+    "roc_auc",
+    "average_precision",
+    "log_loss",
+    "brier",
+    "calibration_error",
+)
 REGRESSION = ("r2", "rmse", "mae", "log_loss")
 LOWER_IS_BETTER = frozenset({"log_loss", "brier", "calibration_error", "rmse", "mae"})
 
@@ -92,6 +101,29 @@ RANGES: dict[str, Expected] = {
 }
 
 
+def check(
+    parameters: Mapping[str, Any], choices: Mapping[str, tuple[Any, ...]], expected: Mapping[str, Expected]
+) -> None:
+    """Refuses parameters that are not what they should be.
+
+    Args:
+        parameters: of an estimator.
+        choices, expected: what its own ones may be, beside :data:`CHOICES` and :data:`RANGES`.
+
+    Example:
+        >>> check({"lr": 0}, {}, {})
+        Traceback (most recent call last):
+        ValueError: lr is 0; expected a number above 0
+    """
+    choices, expected = {**CHOICES, **choices}, {**RANGES, **expected}
+    for name, value in parameters.items():
+        if name in choices and not any(value is c or value == c for c in choices[name]):
+            words = ", ".join(str(choice) for choice in choices[name])
+            raise ValueError(f"{name} is {value!r}; expected one of {words}")
+        if name in expected and not expected[name][1](value):
+            raise ValueError(f"{name} is {value!r}; expected {expected[name][0]}")
+
+
 @dataclass(repr=False, eq=False)
 class CollectiveSettings:
     """The parameters are explained in :class:`clgnn.CollectiveClassifier`."""
@@ -122,7 +154,7 @@ class CollectiveSettings:
     keep_best: bool = True
     calibrate: bool = True
     learn_observed: bool = False
-    metric: str | None = None
+    metric: str | Callable[[Any, Any], float] | None = None
     propagation: Literal["auto", "edge_index"] = "auto"
     memory_budget: float | None = 4.0
     device: str = "auto"

@@ -7,12 +7,12 @@ from torch import Tensor
 from clgnn.collective.learning import Validation, Verdict
 from clgnn.data.graph import Graphs, Mask, as_mask, disjoint, known, visible_labels
 from clgnn.estimators.labelling import Labelling, measure
-from clgnn.estimators.settings import LOWER_IS_BETTER
+from clgnn.estimators.metrics import Metric
 
 
 def build_validation(
     labelling: Labelling,
-    metric: str,
+    metric: Metric,
     data: Graphs,
     train: Tensor,
     val_mask: Mask | None,
@@ -43,7 +43,7 @@ def build_validation(
     if not bool(judged.any()):
         raise ValueError("none of the nodes of val_mask has a label; leave it out, or choose others")
     truth = y_val[judged]
-    sign = -1 if metric in LOWER_IS_BETTER else 1
+    sign = -1 if metric.lower_is_better else 1
 
     def rank(distribution: Tensor) -> Verdict:
         given = distribution.cpu()

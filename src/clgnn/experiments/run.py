@@ -19,7 +19,7 @@ from torch import Tensor
 
 from clgnn.data import datasets, splits
 from clgnn.data.graph import Graphs, Mask, as_list, as_mask
-from clgnn.estimators.metrics import CLASSIFICATION, as_array, reliability
+from clgnn.estimators.metrics import CLASSIFICATION, as_array, find_metric, reliability
 from clgnn.estimators.node import NodeEstimator, OnEpoch, ignore
 from clgnn.experiments.ledger import Ledger, now
 from clgnn.experiments.methods import CELL
@@ -81,7 +81,7 @@ def run_trial(trial: Trial) -> dict[str, Any]:
     position = {label: i for i, label in enumerate(model.classes_.tolist())}
     truth = np.array([position[label] for label in y[test].tolist()])
     result = stages[model.best_iteration_]
-    score = CLASSIFICATION[model.metric_name]
+    score = find_metric(model.metric_name, CLASSIFICATION, model.classes_.tolist()).measure
     return {
         "status": "done",
         "metrics": {name: measure(truth, result[test]) for name, measure in CLASSIFICATION.items()},

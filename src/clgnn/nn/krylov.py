@@ -18,7 +18,7 @@ class Krylov(nn.Module):
         \mathrm{out} = H_n W_n + b_n
 
     with :math:`H_0 = [X | Y_k]` and :math:`\hat A = D^{-1}(A+I)`; evaluated by Horner's rule, with m-1
-    sparse products a layer.
+    sparse products per layer.
 
     Args:
         in_channels: columns of X, plus C when labels are given.

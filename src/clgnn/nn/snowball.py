@@ -21,7 +21,7 @@ class Snowball(nn.Module):
         \mathrm{out} = \hat A [H_0 | \dots | H_n] W_n + b_n
 
     with :math:`H_0 = [X | Y_k]` and :math:`\hat A = D^{-1}(A+I)`. Written with one product
-    :math:`\hat A H_l` a layer, which all later layers use, and one product :math:`X W` for all of them.
+    :math:`\hat A H_l` per layer, which all later layers use, and one product :math:`X W` for all of them.
 
     Args:
         in_channels: columns of X, plus C when labels are given.

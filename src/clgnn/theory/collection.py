@@ -36,7 +36,7 @@ def statements(gnn: GNN = "gin", seed: int = 0) -> Iterator[Statement]:
     Args:
         gnn: ``"gin"``, or a factory ``(in_channels, out_channels) -> Module`` of a GNN with two layers
             that is as expressive as 1-WL.
-        seed: of the random weights and of the draws.
+        seed: the random seed of the weights and of the draws.
 
     Example:
         >>> first = next(statements())

@@ -26,7 +26,7 @@ LARGEST = 2**14
 
 @dataclass(frozen=True)
 class DoubleCategorical(Categorical):
-    """The engine's classes, with label columns in double precision."""
+    """The classes of :mod:`clgnn.collective.sampling`, with label columns in double precision."""
 
     def encode(self, y: Tensor) -> Tensor:
         return super().encode(y).double()
@@ -39,7 +39,7 @@ FAMILY = DoubleCategorical(2)
 
 
 def double_graph(data: Data) -> Graph:
-    """The engine's graph, in double precision."""
+    """The graph that collective learning works on, in double precision."""
     graph = as_graph(data)
     return replace(graph, x=graph.x.double())
 
@@ -47,7 +47,7 @@ def double_graph(data: Data) -> Graph:
 def label_input(
     labels: Literal["sampled", "soft", "observed"], num_samples: int = 1, sampling: Sampling = "iid"
 ) -> LabelInput:
-    """The engine's label columns, in double precision; see :class:`clgnn.collective.sampling.LabelInput`."""
+    """The label columns in double precision; see :class:`clgnn.collective.sampling.LabelInput`."""
     return LabelInput(FAMILY, labels, num_samples, sampling)
 
 
@@ -63,7 +63,7 @@ def random_components(
         gnn: as in :func:`clgnn.collective.component.build`; a factory builds ``num_layers`` layers itself.
         graph: gives the number of features.
         count: how many.
-        seed: of the weights.
+        seed: the random seed of the weights.
         num_layers, hidden_channels: of a named GNN. A narrow one can happen to be linear in all labels that
             it sees, and then separates nothing: 1 in 100 with 32 channels, none of 200 with 64.
     """
@@ -111,7 +111,7 @@ def assignments(y: Tensor, shown: Tensor) -> Tensor:
 
 
 def each_assignment(component: Component, graph: Graph, labels: Tensor) -> Tensor:
-    """The engine's output of every assignment, ``[N, K, C]``, on K copies of the graph side by side.
+    """The output of every assignment, ``[N, K, C]``, from K copies of the graph side by side.
 
     The same as :func:`clgnn.collective.averaging.each_sample`, which goes through the samples one by one and
     is slow where the graph is small and the samples are thousands.
@@ -140,7 +140,7 @@ def expectation(component: Component, graph: Graph, y: Tensor, shown: Tensor, pr
         predicted: the logits that Ŷ is drawn from, ``[N, C]``.
 
     Returns:
-        ``[N, C]``, what the K-sample average of the engine tends to.
+        ``[N, C]``, which the average over K samples tends to.
     """
     labels = assignments(y, shown)
     weights = likelihood(labels, predicted, shown)

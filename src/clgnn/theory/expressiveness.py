@@ -43,9 +43,9 @@ from clgnn.theory.wl import classes, initial_colours, isomorphic, orbits, refine
 def most_expressive(gnn: GNN = "gin", seed: int = 0) -> Statement:
     """Theorem 1: collective learning adds nothing to a most-expressive representation.
 
-    A most-expressive representation tells nodes apart where anything can: by their orbit. Given it as
-    features, the GNN alone has the classes that CL has, so that what CL gives is a function of what it gives.
-    So it is with unique features, which make every node an orbit of its own; with constant ones it is not.
+    A most-expressive representation tells nodes apart where anything can: by their orbit. With the orbits as
+    features, the GNN alone has the same classes as CL, so CL gives a function of what the GNN gives. The same
+    holds for unique features, which make every node an orbit of its own. It does not hold for constant ones.
 
     Example:
         >>> most_expressive().computed
@@ -121,8 +121,8 @@ def soft_labels(gnn: GNN = "gin", seed: int = 0, num_iterations: int = 3) -> Sta
 def twice_the_hops(gnn: GNN = "gin", seed: int = 0) -> Statement:
     """Proposition 1: CL on d layers separates 1 and 2, which are alike within d hops but not within 2d.
 
-    It can since 5 and 6, d hops away, get different label distributions: that is computed too.
-    Probabilities in place of draws do as well here, unlike in theorem 2.
+    CL can, because 5 and 6, which are d hops away, get different label distributions; that is computed too.
+    Here, unlike in theorem 2, probabilities in place of draws are enough.
     """
     data = proposition_1()
     graph, shown = double_graph(data), known(data.y)
@@ -183,8 +183,8 @@ def skip_links(
     """CSL(41, r): all nodes of all r are one class of 1-WL; CL tells graphs of different r apart.
 
     The nodes of one graph are one orbit, so that nothing separates them. Between two graphs, the difference
-    of the expectations is exact, over the labels within d hops of a node; and it is estimated from K draws
-    of all labels, the same for both graphs, as the GNN alone predicts the same for both.
+    of the expectations is exact, over the labels within d hops of a node. It is also estimated from K draws
+    of all labels, the same for both graphs, since the GNN alone predicts the same for both.
     """
     everything = as_graph([csl(skip) for skip in SKIPS])
     colours = count(refine(everything.edge_index, torch.zeros(everything.num_nodes, dtype=torch.long)))
@@ -230,7 +230,7 @@ def _unlabelled(graph: Graph) -> tuple[Tensor, Tensor]:
 
 
 def _soft(components: Sequence[Component], graph: Graph, y: Tensor, shown: Tensor) -> Tensor:
-    """The engine's recursion, on probabilities in place of draws."""
+    """The recursion on probabilities in place of draws."""
     outputs = infer(components, TestGraph(graph, y, [shown], label_input("soft"), seed=0))
     assert outputs is not None  # there are components
     return outputs

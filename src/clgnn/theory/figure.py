@@ -26,7 +26,7 @@ _DARK = ("#009e73", "#d55e00", "#0072b2", "#000000")  # a number on them is whit
 
 
 def draw(gnn: GNN = "gin", seed: int = 0) -> Figure:
-    """A matplotlib figure: a row a graph, 1-WL on the left and CL on the right.
+    """A matplotlib figure with one row per graph, 1-WL on the left and CL on the right.
 
     Needs matplotlib: ``pip install 'clgnn[plot]'``.
     """
@@ -86,7 +86,7 @@ def check(path: Path, force: bool = False) -> None:
 
 
 def _keep(picture: Picture) -> Tensor:
-    """CL's classes, numbered so that of a class that it splits the first part keeps its colour."""
+    """CL's classes, numbered so that the first part of a class that CL splits keeps its colour."""
     numbers: dict[tuple[int, int], int] = {}
     used = count(picture.alone)
     taken: set[int] = set()
@@ -129,7 +129,7 @@ def _panel(axes: Any, picture: Picture, colours: Tensor, title: str, caption: st
 
 
 def _above(axes: Any, text: str, points: float, **font: Any) -> None:
-    """A line of text, so many points above a drawing."""
+    """A line of text, a number of points above a drawing."""
     axes.annotate(text, (0, 1), (4, points), "axes fraction", "offset points", **font)
 
 

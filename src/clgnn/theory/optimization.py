@@ -74,11 +74,11 @@ class Step:
         return list(self.component.parameters())
 
     def outputs(self) -> Tensor:
-        """Of every assignment, for the targets: ``[2^8, targets, C]``."""
+        """The outputs of every assignment for the targets, ``[2^8, targets, C]``."""
         return each_assignment(self.component, self.graph, self.labels)[self.targets].transpose(0, 1)
 
     def expected_output(self) -> Tensor:
-        """At the expected representation, ``[targets, C]``."""
+        """The output at the expected representation, ``[targets, C]``."""
         return torch.einsum("k,kvo->vo", self.weights, self.outputs())
 
     def true_class(self, outputs: Tensor) -> Tensor:
@@ -86,22 +86,22 @@ class Step:
         return outputs.gather(1, self.y[self.targets].unsqueeze(1)).sum()
 
     def loss(self, outputs: Tensor) -> Tensor:
-        """The engine's loss of outputs ``[..., targets, C]``: ``[...]``."""
+        """The training loss of outputs ``[..., targets, C]``, ``[...]``."""
         each = torch.vmap(lambda output: FAMILY.loss(output, self.y[self.targets]))
         return each(outputs.flatten(0, -3)).view(outputs.shape[:-2])
 
     def expected_loss_of_one(self) -> Tensor:
-        """With K = 1."""
+        """The expected loss with K = 1."""
         return self.weights @ self.loss(self.outputs())
 
     def expected_loss_of_two(self) -> Tensor:
-        """With K = 2: over all pairs of assignments."""
+        """The expected loss with K = 2, over all pairs of assignments."""
         outputs = self.outputs()
         pairs = (outputs.unsqueeze(0) + outputs.unsqueeze(1)) / 2
         return self.weights @ self.loss(pairs) @ self.weights
 
     def gradient(self, value: Tensor) -> Tensor:
-        """With respect to all parameters, in one row ``[P]``."""
+        """The gradient with respect to all parameters, in one row ``[P]``."""
         return torch.cat([part.flatten() for part in torch.autograd.grad(value, self.parameters)])
 
 
@@ -116,7 +116,7 @@ def training_step(gnn: GNN = "gin", seed: int = 0) -> Step:
 
 
 def engine_steps(step: Step, repeats: int, seed: int, max_grad_norm: float) -> tuple[Tensor, Tensor]:
-    """Losses ``[R]`` and gradients ``[R, P]`` of the engine's steps, all from the same weights."""
+    """Losses ``[R]`` and gradients ``[R, P]`` of real gradient steps, all from the same weights."""
     still = torch.optim.SGD(step.parameters, lr=0.0)
     generator, drawn = torch.Generator().manual_seed(seed), label_input("sampled", SAMPLES)
     losses, gradients = [], []
@@ -136,8 +136,8 @@ def upper_bound(gnn: GNN = "gin", seed: int = 0, repeats: int = 300) -> Statemen
 
     .. math:: E[\ell(Z_1)] \geq E[\ell(\tfrac{1}{2}(Z_1 + Z_2))] \geq \ell(E[Z])
 
-    All three are exact. The engine's gradient steps report the second, give or take a few standard errors of
-    the mean over the repetitions.
+    All three are exact. The mean loss of real gradient steps is the second, give or take a few standard
+    errors of the mean over the repetitions.
     """
     step = training_step(gnn, seed)
     with torch.no_grad():
@@ -169,8 +169,8 @@ def unbiased(
     r"""Proposition 2: gradients of the K-sample estimate are unbiased, and the clipping bounds them.
 
     The gradient of :math:`\sum_v (W \bar Z_v + b)_{y_v}`, with :math:`\bar Z` from K draws, is compared with
-    the one through the exact expectation; and the gradients of the engine's steps with that of the exact
-    expected loss of K samples. Distances are in standard errors of the mean over the repetitions, so that
+    the one through the exact expectation; and the gradients of real steps with that of the exact expected
+    loss of K samples. Distances are in standard errors of the mean over the repetitions, so that
     they are about 1 for an unbiased estimate.
 
     Clipping bounds every step, as the proposition asks, and is without bias while no gradient reaches the

@@ -25,7 +25,7 @@ class Statement:
     Attributes:
         name: where it is in the paper.
         claim: in a few words.
-        computed: name and value of what was computed.
+        computed: what was computed, by name.
         holds: whether it is as claimed.
     """
 
@@ -36,7 +36,7 @@ class Statement:
 
 
 def spread(outputs: Tensor) -> float:
-    """How far rows ``[N, C]`` are apart at most, in any column.
+    """The largest distance between rows ``[N, C]``, in any column.
 
     Example:
         >>> import torch
@@ -52,5 +52,5 @@ def count(colours: Tensor) -> int:
 
 
 def standard_error(samples: Tensor) -> Tensor:
-    """Of the mean over the first dimension, of independent samples ``[R, ...]``."""
+    """The standard error of the mean of independent samples ``[R, ...]``, over their first dimension."""
     return samples.std(dim=0) / math.sqrt(len(samples))

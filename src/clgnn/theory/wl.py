@@ -73,7 +73,7 @@ def isomorphic(data: Data, u: int, v: int, hops: int | None = None) -> bool:
     Args:
         data: an undirected graph.
         u, v: two of its nodes.
-        hops: compares the egonets of this radius (the nodes within so many hops and all edges between
+        hops: compares the egonets of this radius (the nodes within that many hops and all edges between
             them); None compares u and v in the whole graph.
 
     Example:

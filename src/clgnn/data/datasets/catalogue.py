@@ -23,7 +23,7 @@ class Entry:
         name, about, source: what it is called, what it is, and where it comes from with the licence stated
             there.
         nodes, edges, features, classes, graphs: ``nodes`` and ``edges`` are those of all graphs together.
-            Edges are undirected, without self-loops or duplicates; None where nobody can tell.
+            Edges are undirected, without self-loops or duplicates; None if their number is not known.
         build: makes the graphs, from the tensors that ``parse`` read from the files if there are any.
         files: the raw files; none if the dataset is embedded.
     """
