@@ -23,6 +23,13 @@ EXTRA = (
     "cl_all_labels",
 )
 """The rivals that the paper does not have."""
+TABULAR = (
+    "logistic_regression",
+    "logistic_regression_neighbors",
+    "hist_gradient_boosting",
+    "hist_gradient_boosting_neighbors",
+)
+"""What one has without a GNN: classifiers on each node's columns."""
 TRAINS_ON_TEST_GRAPH = frozenset({"gnn_all_labels", "cl_all_labels"})
 """Methods whose training targets include the observed labels of the test graph, which no other method has."""
 NEEDS_TEST_LABELS = TRAINS_ON_TEST_GRAPH | {"label_propagation", "correct_and_smooth", "label_reuse"}
@@ -51,7 +58,7 @@ def methods() -> list[str]:
         ['gcn', 'gcn+cl', 'gcn+cl-auto', 'gcn+start-mean', 'gcn+cl-uniform']
     """
     gnns = [name for gnn in GNNS for name in (gnn, *(f"{gnn}+{boost}" for boost in BOOSTS))]
-    return [*gnns, *RIVALS, *EXTRA]
+    return [*gnns, *RIVALS, *EXTRA, *TABULAR]
 
 
 def gnn_of(method: str) -> str | None:

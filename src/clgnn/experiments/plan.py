@@ -26,6 +26,7 @@ from clgnn.experiments.methods import (
     GNNS,
     NEEDS_TEST_LABELS,
     RIVALS,
+    TABULAR,
     Cell,
     gnn_of,
     methods,
@@ -38,7 +39,7 @@ EXPERIMENTS = ("main", "learning-curve", "ablation-uniform", "ablation-predicted
 """The names of the paper's tables and figures that can be run."""
 TUNING_SPLITS = (1000, 1001)
 """The splits that choose settings; no result comes from them."""
-_OWN_TRAINING = frozenset({*RIVALS, "label_propagation"})
+_OWN_TRAINING = frozenset({*RIVALS, *TABULAR, "label_propagation"})
 _GENERAL = ("test_labels", "metric", "class_weight")
 _FOR = ("dataset", "train_labels", "test_label_percent", "gnn", "method")
 
@@ -220,7 +221,7 @@ def experiments() -> dict[str, list[Cell]]:
     starts = [f"{gnn}+{boost}" for gnn in ("gcn", "sage") for boost in ("start-mean", "cl-auto")]
     uniform = [f"{gnn}{boost}" for gnn in GNNS for boost in ("", "+cl-uniform")]
     made = (
-        _cells(datasets(), (0, 50), [*pairs, *starts, *RIVALS, *EXTRA]),
+        _cells(datasets(), (0, 50), [*pairs, *starts, *RIVALS, *EXTRA, *TABULAR]),
         _cells(("cora", "pubmed"), (0, 50), [*pairs, *RIVALS[:3]], all_columns=True),
         _cells(datasets(), (0,), uniform, all_columns=True),
         [

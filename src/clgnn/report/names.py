@@ -39,6 +39,10 @@ _METHODS = {
     "rni": "RNI",
     "gnn_all_labels": "GNN, all labels",
     "cl_all_labels": "CL, all labels",
+    "logistic_regression": "Logistic regression",
+    "logistic_regression_neighbors": "Logistic regression, neighbours' means",
+    "hist_gradient_boosting": "Boosted trees",
+    "hist_gradient_boosting_neighbors": "Boosted trees, neighbours' means",
 }
 _VARIANTS = {
     "cl": "CL",
