@@ -4,6 +4,7 @@ import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from torch_geometric.data import Data
+from torch_geometric.nn import GATConv
 
 from clgnn import CollectiveClassifier, CollectiveRegressor
 from clgnn.nn import NAMES
@@ -429,3 +430,12 @@ def test_labels_of_any_integer_type_are_hidden_alike(kind, graph, train, val):
 def test_a_single_observed_label_is_shown(graph, train, test):
     model = quick(test_labels="partial", num_samples=8, keep_best=False).fit(graph, train)
     assert not torch.equal(model.predict_proba(graph, [20]), model.predict_proba(graph))
+
+
+@pytest.mark.parametrize("gnn", [*NAMES, lambda i, o: GATConv(i, o)])
+def test_autocast_to_bfloat16_works(gnn, graph, train, val):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        model = quick(gnn=gnn, num_layers=2).fit(graph, train, val)
+        proba = model.predict_proba(graph)
+    assert proba.dtype == torch.float32
+    assert torch.allclose(proba.sum(dim=1), torch.ones(24), atol=1e-2)

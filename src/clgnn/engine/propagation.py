@@ -36,6 +36,7 @@ class _Product(torch.autograd.Function):
 
 
 def _multiply(csr: Tensor, dense: Tensor) -> Tensor:
+    dense = dense.to(csr.dtype)  # autocast gives bfloat16, which sparse products do not take
     # with "sum", which a GPU does not have, a CPU uses all of its cores
     product: Tensor = torch.sparse.mm(csr, dense) if dense.is_cuda else torch.sparse.mm(csr, dense, "sum")
     return product

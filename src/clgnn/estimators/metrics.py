@@ -176,7 +176,7 @@ def _is_share(text: str) -> bool:
 
 
 def as_array(tensor: Tensor) -> Array:
-    return tensor.detach().cpu().numpy().astype(np.float64)
+    return np.asarray(tensor.detach().cpu().double().numpy())
 
 
 __all__ = [
