@@ -347,7 +347,7 @@ class TestTheIterationThatPredicts:
         [
             ("accuracy", [0.5, 0.7, 0.6], 1),
             ("accuracy", [0.7, 0.5, 0.6], 0),
-            ("accuracy", [0.7, 0.5, 0.7], 2),  # the later one of equals
+            ("accuracy", [0.7, 0.5, 0.7], 0),  # the earlier one of equals
             ("log_loss", [0.5, 0.7, 0.6], 0),
             ("accuracy", [None] * 3, 2),
             ("accuracy", [0.5, None, 0.4], 0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from clgnn.estimators.node import NodeEstimator
 
 _MODEL = "The model"
+SHOWN = 20
+"""So many columns are shown before training; of the others only how many there are of each kind."""
 
 
 @click.command(cls=GroupedCommand)
@@ -200,8 +203,14 @@ def _show_tables(schema: Schema, data: Data, links: Edges, train: int, validatio
     from rich.table import Table
 
     table = Table("column", "read as", "", box=None, pad_edge=False)
-    for row in schema.describe():
+    rows = schema.describe()
+    for row in rows[:SHOWN]:
         table.add_row(*row)
+    if len(rows) > SHOWN:
+        kinds = Counter(how for _, how, _ in rows[SHOWN:])
+        table.add_row(
+            f"{len(rows) - SHOWN:,} more", ", ".join(f"{n:,} {how}" for how, n in kinds.items()), ""
+        )
     console.print(table)
     count = data.edge_index.size(1) // (2 if schema.undirected else 1)
     kind = "undirected" if schema.undirected else "directed"

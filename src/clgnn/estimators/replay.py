@@ -105,14 +105,14 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
     def best_iteration_(self) -> int:
         """The iteration t that predicts: with ``keep_best`` the one of the best validation metric.
 
-        The later one of equals; the last, T, without validation.
+        The earlier one of equals; the last, T, without validation.
         """
         self._check_fitted()
         scores = np.array([np.nan if s is None else s for s in self.stage_scores_], dtype=float)
         if not self.keep_best or np.isnan(scores).all():
             return len(self.components_) - 1
         ranked = -scores if self.metric_name in LOWER_IS_BETTER else scores
-        return len(ranked) - 1 - int(np.nanargmax(ranked[::-1]))
+        return int(np.nanargmax(ranked))
 
     # Helpers
 
