@@ -61,3 +61,17 @@ def test_relative_names_and_missing_parents(tmp_path, monkeypatch):
     with written("deep/er/out.txt") as temporary:
         temporary.write_text("here")
     assert (tmp_path / "deep" / "er" / "out.txt").read_text() == "here"
+
+
+def test_a_private_file_of_a_library_gets_the_users_permissions(tmp_path):
+    before = os.umask(0o022)
+    try:
+        with written(tmp_path / "model") as temporary:
+            temporary.mkdir(mode=0o700)
+            (temporary / "a").touch(mode=0o600)
+        with written(tmp_path / "file") as temporary:
+            temporary.touch(mode=0o600)
+    finally:
+        os.umask(before)
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("model", "model/a", "file")]
+    assert modes == [0o755, 0o644, 0o644]

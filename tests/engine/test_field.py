@@ -1,3 +1,5 @@
+import dataclasses
+
 import pytest
 import torch
 from torch import nn
@@ -118,3 +120,22 @@ def test_a_part_that_is_nearly_all_is_no_gain():
     graph = sparse_graph()
     component = build("gcn", graph, C, C, hidden_channels=8, num_layers=2, dropout=0.5)
     assert receptive_field(component.runner, graph, torch.arange(N) < 100, C)[0] is graph
+
+
+class _WithEdges(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.conv, self.hops = GATConv(i, o, edge_dim=2), 1
+
+    def forward(self, x, edge_index, edge_attr):
+        return self.conv(x, edge_index, edge_attr)
+
+
+def test_edge_features_of_the_part_are_those_of_its_edges():
+    graph = sparse_graph()
+    graph = dataclasses.replace(graph, edge_attr=torch.rand(graph.edge_index.size(1), 2))
+    _, _, part, nodes = parts(_WithEdges, graph)
+    assert len(nodes) < N
+    features = dict(zip(map(tuple, graph.edge_index.T.tolist()), graph.edge_attr, strict=True))
+    for (source, target), attr in zip(nodes[part.edge_index].T.tolist(), part.edge_attr, strict=True):
+        assert torch.equal(features[source, target], attr)

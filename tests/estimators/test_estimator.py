@@ -439,3 +439,17 @@ def test_autocast_to_bfloat16_works(gnn, graph, train, val):
         proba = model.predict_proba(graph)
     assert proba.dtype == torch.float32
     assert torch.allclose(proba.sum(dim=1), torch.ones(24), atol=1e-2)
+
+
+def test_adapt_goes_on_from_the_weights_of_each_iteration(graph, train, val):
+    """With a learning rate of nearly nothing, each iteration stays what it was."""
+    model = quick(test_labels="partial", lr=0.05, max_epochs=20, iteration_epochs=20).fit(graph, train, val)
+    before = [weights_of(component) for component in model.components_]
+    assert not torch.allclose(before[1], before[2])
+    model.set_params(lr=1e-12, weight_decay=0.0).adapt(graph, train)
+    for old, component in zip(before, model.components_, strict=True):
+        assert torch.allclose(old, weights_of(component), atol=1e-6)
+
+
+def weights_of(component):
+    return torch.cat([p.detach().flatten() for p in component.parameters()])

@@ -56,3 +56,9 @@ def test_the_spread_is_that_of_the_predicted_class():
     spread = Classes((0, 1)).spread(torch.stack([sure, torn]))
     assert spread[0] == 0
     assert spread[1] > 0.4
+
+
+def test_the_spread_is_the_deviation_of_the_probability():
+    samples = torch.tensor([[[0.0, 0.0], [3.0, 0.0]]])
+    low, high = 0.5, torch.tensor([3.0, 0.0]).softmax(dim=0)[0].item()
+    assert Classes((0, 1)).spread(samples).item() == pytest.approx((high - low) / 2)

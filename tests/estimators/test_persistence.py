@@ -322,3 +322,22 @@ def test_discarding_a_checkpoint_removes_nothing_else(graph, train, tmp_path):
     checkpoints.discard(tmp_path / "c")
     assert not (tmp_path / "c").exists()
     checkpoints.discard(tmp_path / "never there")
+
+
+@pytest.mark.filterwarnings("ignore:.*takes no edge_attr")
+@pytest.mark.parametrize("name", ["edge_weight", "edge_attr"])
+def test_a_checkpoint_knows_the_weights_and_features_of_the_edges(name, graph, train, val, tmp_path):
+    size = graph.edge_index.size(1)
+    graph[name] = torch.rand(size) if name == "edge_weight" else torch.rand(size, 2)
+    quick().fit(graph, train, val, checkpoint=tmp_path / "c")
+    graph[name] = graph[name] + 1
+    with pytest.raises(ValueError, match="another graph"):
+        quick().fit(graph, train, val, checkpoint=tmp_path / "c")
+
+
+def test_the_base_of_a_loaded_rival_is_the_one_it_was_fitted_with(graph, train, val, tmp_path):
+    base = CollectiveClassifier("sage", num_iterations=0, max_epochs=2)
+    clgnn.baselines.CorrectAndSmooth(base).fit(graph, train, val).save(tmp_path / "m")
+    again = clgnn.load(tmp_path / "m")
+    assert again.base.get_params() == base.get_params()
+    assert not hasattr(again.base, "components_")

@@ -90,3 +90,10 @@ def test_the_names_that_need_no_torch_are_those_of_the_gnns():
     from clgnn.nn import NAMES
 
     assert tuple(NAMES) == settings.GNNS
+
+
+@pytest.mark.parametrize("test_labels", ["none", "partial"])
+def test_a_node_that_is_shown_is_not_judged(test_labels, graph, train, val):
+    model = CollectiveClassifier(**QUICK, test_labels=test_labels)
+    with pytest.raises(ValueError, match="6 nodes are both in observed_mask and in val_mask"):
+        model.fit(graph, train, val, observed_mask=val)
