@@ -239,3 +239,29 @@ def test_observed_labels_can_be_learned_from(files):
     judge = ["--label", "truth", "--json"]
     left = [json.loads(call("evaluate", "--model", m, *TABLES, *judge))["left_out"] for m in ("all", "shown")]
     assert left == [40, 35]
+
+
+def test_a_rival_keeps_its_own_defaults(files):
+    call(*FIT, "--split", "part", "--method", "label_propagation", "--out", "model")
+    content = json.loads((files / "model" / "model.json").read_text())["parameters"]
+    assert content["test_labels"] == "partial"
+    call(*FIT, "--split", "part", "--method", "gmnn", "--out", "gmnn")
+    content = json.loads((files / "gmnn" / "model.json").read_text())["parameters"]
+    assert (content["lr"], content["optimizer"], content["max_epochs"]) == (0.05, "rmsprop", 5)
+
+
+def test_nodes_of_another_graph_are_judged_though_their_ids_are_the_same(files):
+    call(*FIT, "--ignore", "part", "--out", "model")
+    nodes = pd.read_csv("nodes.csv")
+    nodes["f0"] = nodes["f0"] + 1
+    nodes.to_csv("other.csv", index=False)
+    judge = ["evaluate", "--model", "model", "--edges", "edges.csv", "--label", "truth", "--json"]
+    assert json.loads(call(*judge, "--nodes", "other.csv"))["judged"] == 60
+    assert "n3" not in (files / "model" / "model.json").read_text()  # no id can be read from a model
+
+
+def test_what_can_not_be_written_or_resumed_is_said_before_training(files):
+    fit = [*FIT, "--split", "part"]
+    assert "is no folder that you may write to" in refused(*fit, "--out", "nodes.csv/model")
+    assert "--method ica has none" in refused(*fit, "--method", "ica", "--resume", "--out", "m")
+    assert "name one with --split" in refused(*FIT, "--split", "nope", "--out", "m")

@@ -139,3 +139,31 @@ def test_edge_features_of_the_part_are_those_of_its_edges():
     features = dict(zip(map(tuple, graph.edge_index.T.tolist()), graph.edge_attr, strict=True))
     for (source, target), attr in zip(nodes[part.edge_index].T.tolist(), part.edge_attr, strict=True):
         assert torch.equal(features[source, target], attr)
+
+
+class _Gated(nn.Module):
+    """Looks three hops far with one layer, behind a gate that is closed at first."""
+
+    def __init__(self, i, o):
+        super().__init__()
+        self.enter, self.conv, self.gate = nn.Linear(i, 8), GATConv(8, 8), nn.Parameter(torch.zeros(1))
+        self.leave = nn.Linear(8, o)
+
+    def forward(self, x, edge_index):
+        h = self.enter(x)
+        for _ in range(3):
+            h = h + self.gate * self.conv(h, edge_index)
+        return self.leave(h)
+
+
+def test_a_gate_that_is_still_closed_does_not_hide_how_far_a_gnn_looks():
+    assert parts(_Gated, sparse_graph())[2].num_nodes == N
+
+
+def test_running_statistics_look_everywhere_whatever_is_declared():
+    def gnn(i, o):
+        module = Two(GCNConv, i, o, BatchNorm(8))
+        module.hops = 3
+        return module
+
+    assert len(parts(gnn, sparse_graph())[3]) == N

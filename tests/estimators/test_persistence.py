@@ -5,9 +5,11 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
-from torch_geometric.nn import GATConv
+from sklearn.exceptions import NotFittedError
+from torch_geometric.nn import GATConv, GCNConv
 
 import clgnn
 from clgnn import CollectiveClassifier, CollectiveRegressor
@@ -341,3 +343,79 @@ def test_the_base_of_a_loaded_rival_is_the_one_it_was_fitted_with(graph, train, 
     again = clgnn.load(tmp_path / "m")
     assert again.base.get_params() == base.get_params()
     assert not hasattr(again.base, "components_")
+
+
+class TestSavedModels:
+    def test_a_gnn_that_caches_its_edges_is_loaded_without_a_cache(self, graph, train, val, tmp_path):
+        gnn = partial(GCNConv, cached=True)
+        model = quick(gnn=gnn, num_iterations=0).fit(graph, train, val)
+        model.save(tmp_path / "m")
+        again = clgnn.load(tmp_path / "m", gnn=gnn)
+        assert torch.allclose(again.predict_proba(graph), model.predict_proba(graph), atol=1e-5)
+
+    def test_a_gnn_that_needs_edge_features_is_loaded(self, graph, train, val, tmp_path):
+        graph.edge_attr = torch.rand(graph.edge_index.size(1), 2)
+        model = quick(gnn=Featured, num_iterations=1).fit(graph, train, val)
+        model.save(tmp_path / "m")
+        again = clgnn.load(tmp_path / "m", gnn=Featured)
+        assert torch.equal(again.predict_proba(graph), model.predict_proba(graph))
+
+    def test_an_interrupted_refit_leaves_nothing_that_looks_fitted(self, graph, train, val, tmp_path):
+        model = quick().fit(graph, train, val)
+
+        def stop(epoch):
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(graph, train, val, on_epoch=stop)
+        with pytest.raises(NotFittedError):
+            model.predict(graph)
+        with pytest.raises(NotFittedError):
+            model.save(tmp_path / "m")
+
+    def test_class_weights_and_devices_of_any_kind_are_saved(self, graph, train, val, tmp_path):
+        graph.y = graph.y.clamp(max=1)
+        weights = {np.int64(0): 1, True: np.float32(3)}
+        model = quick(class_weight=weights, device=torch.device("cpu")).fit(graph, train, val)
+        model.save(tmp_path / "m")
+        assert clgnn.load(tmp_path / "m").class_weight == {0: 1.0, 1: 3.0}
+
+    def test_inference_mode_works_and_does_no_harm(self, graph, train, val):
+        model = quick().fit(graph, train, val)
+        expected = model.predict_proba(graph)
+        with torch.inference_mode():
+            fresh = graph.clone()
+            assert torch.equal(model.predict_proba(fresh), expected)
+        assert torch.equal(model.predict_proba(graph), expected)
+
+    def test_numbers_of_numpy_have_fingerprints_of_their_own(self, graph, train, val, tmp_path):
+        quick(seed=np.int64(0)).fit(graph, train, val, checkpoint=tmp_path / "c")
+        quick(seed=0).fit(graph, train, val, checkpoint=tmp_path / "c")
+        with pytest.raises(ValueError, match="other settings"):
+            quick(seed=np.int64(9)).fit(graph, train, val, checkpoint=tmp_path / "c")
+
+    def test_what_a_kill_left_in_a_checkpoint_is_discarded_with_it(self, graph, train, tmp_path):
+        quick().fit(graph, train, checkpoint=tmp_path / "c")
+        (tmp_path / "c" / ".checkpoint.json.abc123").mkdir()
+        (tmp_path / "c" / ".checkpoint.json.abc123" / "checkpoint.json").write_text("half")
+        checkpoints.discard(tmp_path / "c")
+        assert not (tmp_path / "c").exists()
+
+    def test_weights_that_are_no_numbers_are_not_kept(self, graph, train):
+        class Breaks(GATConv):
+            def forward(self, x, edge_index):
+                self.bias.register_hook(lambda gradient: gradient * float("nan"))
+                return super().forward(x, edge_index)
+
+        with pytest.raises(ValueError, match="learning rate"):
+            quick(gnn=Breaks, max_epochs=1, num_iterations=0).fit(graph, train)
+
+
+class Featured(torch.nn.Module):
+    def __init__(self, in_channels, out_channels):
+        super().__init__()
+        self.conv = GATConv(in_channels, out_channels, edge_dim=2)
+
+    def forward(self, x, edge_index, edge_attr):
+        assert edge_attr is not None
+        return self.conv(x, edge_index, edge_attr)

@@ -143,12 +143,16 @@ def load(path: str | PathLike[str], gnn: GNN | None = None) -> NodeEstimator:
         gnn: the module or factory that it was fitted with, if that was not one of ours: code is never
             taken from a folder.
     """
-    import clgnn.estimators.collective  # noqa: F401  (so that every kind is known)
     from clgnn.estimators.node import NodeEstimator
 
+    return NodeEstimator.load(path, gnn)
+
+
+def import_all() -> None:
+    """Imports every kind of estimator, so that a saved model of any of them can be read."""
+    importlib.import_module("clgnn.estimators.collective")
     for name in METHODS:
         method(name)
-    return NodeEstimator.load(path, gnn)
 
 
 def _parameters(kind: type[NodeEstimator]) -> set[str]:

@@ -98,7 +98,13 @@ class CorrectAndSmooth(Rival):
         self.base_: NodeEstimator = clone(base).fit(
             data, train_mask, val_mask, observed_mask=observed_mask, on_epoch=on_epoch
         )
-        return super().fit(data, train_mask, val_mask, observed_mask=observed_mask)
+        super().fit(data, train_mask, val_mask, observed_mask=observed_mask)
+        if not torch.equal(self.base_.classes_, self.classes_):
+            raise ValueError(
+                f"the base model knows the classes {self.base_.classes_.tolist()}, and train_mask has "
+                f"{self.classes_.tolist()}; expected the same: give both the same labels"
+            )
+        return self
 
     fit.__doc__ = Rival.fit.__doc__
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -138,8 +138,8 @@ class GMNN(Rival):
         # Dropout and initial weights draw from torch's global generators: seeded here, restored after.
         with torch.random.fork_rng():
             torch.manual_seed(module_seed)
-            self.q_ = self._blank("q_").to(graph.x.device)
-            self.p_ = self._blank("p_").to(graph.x.device)
+            self.q_ = self._blank("q_", {}).to(graph.x.device)
+            self.p_ = self._blank("p_", {}).to(graph.x.device)
             optimizers = {
                 module: OPTIMIZERS[self.optimizer](
                     [w for w in module.parameters() if w.requires_grad],
@@ -166,6 +166,8 @@ class GMNN(Rival):
                 targets = torch.where(trained.unsqueeze(1), truth, soft)
                 train(2 * number + 2, self.q_, graph.x, targets, everywhere, self.max_epochs)
         self.predict_with_: str = self.predict_with
+        if self.predict_with == "p":
+            self.best_score_ = None  # that of q was the one to train by
         if self.predict_with == "auto":
             self.predict_with_ = "q"
             if validation is not None and bool(known(validation.y).any()):
@@ -252,6 +254,6 @@ class GMNN(Rival):
     def planned_epochs(self) -> list[int]:
         return [self.pretrain_epochs or self.max_epochs] + [self.max_epochs] * (2 * self.num_rounds)
 
-    def _blank(self, name: str, index: int = 0) -> nn.Module:
+    def _blank(self, name: str, state: Mapping[str, Tensor], index: int = 0) -> nn.Module:
         columns = self.n_features_in_ if name == "q_" else self._num_classes
         return _Network(columns, self.hidden_channels, self._num_classes, self.dropout)

@@ -33,6 +33,6 @@ class Random(Rival):
         pass
 
     def _distribution(self, graph: Graph, y: Tensor) -> Tensor:
-        generator = torch.Generator().manual_seed(self.seed)
+        generator = torch.Generator().manual_seed(int(self.seed))
         noise = torch.rand(graph.num_nodes, self._num_classes, generator=generator)
         return (1e-3 * noise).softmax(dim=1)

@@ -23,9 +23,18 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
+        except (click.exceptions.Exit, click.Abort):
+            raise
         except (ValueError, OSError) as error:
             name, said, rest = str(error).partition(" is ")
             raise Refused(f"{OPTION_OF.get(name, name)}{said}{rest}") from error
+        except MemoryError as error:
+            raise Refused(
+                "there is not enough memory; lower --memory-budget, --samples or --hidden"
+            ) from error
+        except RuntimeError as error:  # of torch, or of a GNN of the user's own
+            first = (str(error) or type(error).__name__).splitlines()[0]
+            raise Refused(f"it could not be computed: {first}") from error
 
 
 @click.group(cls=Commands, context_settings=CONTEXT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from clgnn.baselines import METHODS
 from clgnn.cli.options import (
     Bars,
     GroupedCommand,
+    asked_for,
     console,
     errors,
     option,
@@ -68,7 +70,7 @@ def fit(
     Labels that are blank are unknown. --test-labels says whether the graphs you will predict on have labels:
     none, or some (partial), which the model then learns to use.
     """
-    from clgnn.data.links import id_texts
+    from clgnn.data.marks import marks
     from clgnn.estimators import checkpoints
 
     out = Path(out.absolute().resolve())
@@ -88,7 +90,9 @@ def fit(
     model = _model(method, schema, given)
     if not as_json and not quiet:
         _show_tables(schema, data, links, int(train.sum()), int(validation.sum()))
-    if force and not resume:
+    if resume and not model.resumable:
+        raise ValueError(f"--resume is for fits in iterations, and --method {method} has none; leave it out")
+    if force and not resume and model.resumable:
         checkpoints.discard(interrupted)
     try:
         _fit(model, data, *masks, interrupted, quiet)
@@ -98,10 +102,11 @@ def fit(
         raise click.exceptions.Exit(130) from None
     learned = train if observed is None or not model.trains_on_observed else train | observed
     seen = (learned | validation).numpy()
-    ids = id_texts(nodes[schema.id])
-    extra = {"table": schema.to_json(), "learned_from": [ids[i] for i in seen.nonzero()[0]]}
+    known_as = marks(nodes[schema.id], data.x)
+    extra = {"table": schema.to_json(), "learned_from": [known_as[i] for i in seen.nonzero()[0]]}
     model.save(out, force, extra=extra)
-    checkpoints.discard(interrupted)
+    if model.resumable:
+        checkpoints.discard(interrupted)
     if as_json:
         counts = {"train": int(train.sum()), "validation": int(validation.sum())}
         print_json({
@@ -114,10 +119,12 @@ def fit(
 
 def _schema(label: str, options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
     """The tables, and how they are read."""
-    from clgnn.data.tables import Schema
+    from clgnn.data.tables import Schema, column
 
     nodes, edges, fields = read_new(options)
     split = options["split"]
+    if split is not None:
+        column(nodes, split, "nodes", "--split")
     ignore = (*options.pop("ignore"), *((split,) if split else ()))
     kinds = {name: options.pop(name) for name in ("categorical", "numeric", "date", "features")}
     undirected, task = options.pop("undirected"), options.pop("task")
@@ -147,7 +154,9 @@ def _model(method: str, schema: Schema, given: dict[str, Any]) -> NodeEstimator:
 
     if schema.classes is not None:
         given = {**given, "metric": _numbered(given["metric"], schema.classes)}
-        return CollectiveClassifier(**given) if method == "collective" else baselines.make(method, **given)
+        if method == "collective":
+            return CollectiveClassifier(**given)
+        return baselines.make(method, **asked_for(given))  # what is not asked for is as the rival has it
     if method != "collective":
         raise ValueError(f"--method {method} is for classes, and {schema.label!r} holds numbers")
     return CollectiveRegressor(**{name: value for name, value in given.items() if name != "class_weight"})
@@ -164,6 +173,11 @@ def _numbered(metric: str | None, classes: Sequence[str]) -> str | None:
 
 
 def _check_output(out: Path, interrupted: Path, resume: bool, force: bool) -> None:
+    for folder in out.parents:
+        if folder.exists():
+            if not folder.is_dir() or not os.access(folder, os.W_OK):
+                raise ValueError(f"--out {out} can't be written: {folder} is no folder that you may write to")
+            break
     if out.is_file():
         raise ValueError(f"--out {out} is a file; expected a folder for the model: choose another")
     if out.is_dir() and any(out.iterdir()):

@@ -158,6 +158,13 @@ def parameters(options: dict[str, Any]) -> dict[str, Any]:
     return {"gnn": gnn(options.pop("gnn")), **taken}
 
 
+def asked_for(settings: dict[str, Any]) -> dict[str, Any]:
+    """Those of the settings that the user gave; the others are defaults of collective learning."""
+    context = click.get_current_context()
+    given = {name for name in settings if context.get_parameter_source(name) != ParameterSource.DEFAULT}
+    return {name: value for name, value in settings.items() if name in given}
+
+
 def gnn(name: str) -> GNN:
     """A GNN by name, or from the user's own code as ``module:attr``."""
     if ":" not in name:

@@ -40,9 +40,9 @@ def model_options(command: Command) -> Command:
 
 
 def open_model(path: str, gnn_name: str | None) -> tuple[NodeEstimator, Schema, frozenset[str] | None]:
-    """A model that ``clgnn fit`` wrote, its schema, and the ids of the nodes that it learned from.
+    """A model that ``clgnn fit`` wrote, its schema, and the marks of the nodes that it learned from.
 
-    Models of version 0.1 do not have the ids: None.
+    Models of version 0.1 do not have them: None.
     """
     from clgnn import baselines
     from clgnn.data.tables import Schema
@@ -234,7 +234,7 @@ def _parts(
     import numpy as np
 
     from clgnn.data.graph import known
-    from clgnn.data.links import id_texts
+    from clgnn.data.marks import marks
     from clgnn.data.parts import split_parts
 
     parts = np.full(len(nodes), "test", dtype=object)
@@ -243,7 +243,7 @@ def _parts(
     observed = None
     if split is not None and not estimator.refuses_labels():
         observed = known(data.y) & (_is(parts, "train") | _is(parts, "observed"))
-    learned = np.array([one in learned_from for one in id_texts(nodes[schema.id])])
+    learned = np.array([one in learned_from for one in marks(nodes[schema.id], data.x)])
     parts[learned & (parts == "test")] = "learned"
     return parts, known(data.y) & _is(parts, "test"), observed
 

@@ -48,6 +48,7 @@ def build(
     dropout: float = 0.5,
     propagation: Propagation = "auto",
     memory_budget: float | None = None,
+    width: int | None = None,
 ) -> Component:
     """A new component for input ``[x | label columns]``.
 
@@ -61,6 +62,7 @@ def build(
         hidden_channels, num_layers, dropout: of a named GNN; ``hidden_channels`` also is the
             ``out_channels`` of a factory.
         propagation, memory_budget: of the :class:`~clgnn.engine.runner.Runner`.
+        width: the columns of Z, if they are known; else the module is run to see them.
 
     Example:
         >>> import torch
@@ -82,8 +84,9 @@ def build(
         return Component(module, nn.Identity(), Runner(module, propagation, memory_budget), columns)
     module = copy.deepcopy(gnn) if isinstance(gnn, nn.Module) else _made(gnn, in_channels, hidden_channels)
     runner = Runner(module.to(device), propagation, memory_budget)
-    z = _representation(runner, graph, columns)
-    return Component(module, nn.Linear(z.size(1), outputs).to(device), runner, columns)
+    if width is None:
+        width = _representation(runner, graph, columns).size(1)
+    return Component(module, nn.Linear(width, outputs).to(device), runner, columns)
 
 
 def _made(factory: Factory, in_channels: int, out_channels: int) -> nn.Module:

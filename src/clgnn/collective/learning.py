@@ -333,4 +333,8 @@ def _iterate(steps: _Steps, schedule: Schedule, on_epoch: Callable[[Epoch], Any]
             break
     if best_state is not None:
         component.load_state_dict(best_state)
+    if not all(bool(torch.isfinite(weight).all()) for weight in component.parameters()):
+        raise Diverged(
+            f"weights of iteration {steps.t} are no numbers any more; use a lower learning rate (lr)"
+        )
     return Iteration(component.eval(), epochs)

@@ -23,6 +23,8 @@ def derived(tensor: Tensor) -> dict[Any, Any]:
         >>> derived(x)
         {}
     """
+    if tensor.is_inference():  # made in torch.inference_mode: it has no version to tell a change by
+        return {}
     known: tuple[int, dict[Any, Any]] | None = _kept.get(tensor)
     if known is None or known[0] != tensor._version:  # new, or changed in place
         known = _kept[tensor] = (tensor._version, {})

@@ -165,6 +165,7 @@ def _check(graph: Data, name: str) -> None:
     if x.is_complex():
         raise ValueError(f"{name} has x of type {x.dtype}; expected real numbers")
     stored = x if x.layout == torch.strided else x.coalesce().values() if x.is_sparse else x.values()
+    stored = stored.to(torch.float32)  # as it will be used
     if not torch.isfinite(stored).all():
         bad = int((~torch.isfinite(stored)).sum())
         raise ValueError(f"{name} has {bad} NaN or infinite values in x; expected numbers: fill or drop them")

@@ -7,28 +7,33 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from clgnn.collective.component import Component
 from clgnn.collective.learning import Epoch, Iteration
 from clgnn.files import written
 
 FORMAT = 2
+_PLAIN = (str, bytes, int, float, complex, list, tuple, dict, np.generic, type(None))
 _STATE, _WEIGHTS = "checkpoint.json", "{}.weights.safetensors"
 _OWN = re.compile(r"checkpoint\.json|\d+\.weights\.safetensors")
+_LEFT = re.compile(r"\.(checkpoint\.json|\d+\.weights\.safetensors)\.\w+")
 
 
-def fingerprint(parameters: dict[str, Any], tensors: Iterable[Tensor | None]) -> str:
-    """A hash of everything that a fit depends on.
+def fingerprint(parameters: dict[str, Any], tensors: Iterable[Tensor | None], kind: str = "") -> str:
+    """A hash of everything that a fit depends on: its parameters, its inputs, and the kind of estimator.
 
     Example:
         >>> from functools import partial
@@ -37,7 +42,7 @@ def fingerprint(parameters: dict[str, Any], tensors: Iterable[Tensor | None]) ->
         >>> one == other
         False
     """
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(kind.encode())
     for name in sorted(parameters):
         digest.update(f"{name}={_described(parameters[name])};".encode())
     for tensor in tensors:
@@ -59,9 +64,17 @@ def _described(value: Any) -> str:
     """A value as a text that says all that matters of it and that is the same in every run."""
     if isinstance(value, nn.Module):
         digest = hashlib.sha256(repr(value).encode())
+        for module in value.modules():
+            plain = {k: v for k, v in vars(module).items() if isinstance(v, str | int | float | bool | None)}
+            digest.update(f"{_described(type(module))} {_described(plain)}".encode())
         for name, weight in value.state_dict().items():
-            digest.update(name.encode() + (_bytes(weight) if isinstance(weight, Tensor) else b""))
-        return f"{type(value).__qualname__} {digest.hexdigest()}"
+            known = isinstance(weight, Tensor) and not is_lazy(weight)
+            digest.update(name.encode() + (_bytes(weight) if known else b"lazy"))
+        return digest.hexdigest()
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    if isinstance(value, type):
+        return f"{value.__module__}.{value.__qualname__}"
     if isinstance(value, functools.partial):
         return f"partial({_described(value.func)}, {_described(value.args)}, {_described(value.keywords)})"
     if isinstance(value, types.FunctionType):
@@ -78,7 +91,9 @@ def _described(value: Any) -> str:
         return str([_described(item) for item in value])
     if value is None or isinstance(value, str | bytes | int | float | complex | bool):
         return repr(value)
-    return str(getattr(value, "__qualname__", None) or type(value).__qualname__)  # a class, or an object
+    inside = vars(value) if hasattr(value, "__dict__") else {}
+    own = {name: item for name, item in inside.items() if isinstance(item, _PLAIN)}
+    return f"{_described(type(value))} {_described(own)}"
 
 
 @dataclass
@@ -181,8 +196,11 @@ def discard(folder: str | os.PathLike[str]) -> None:
     path = Path(folder)
     if not path.is_dir():
         return
+    (path / _STATE).unlink(missing_ok=True)  # without it the others count for nothing
     for file in path.iterdir():
         if _OWN.fullmatch(file.name) and file.is_file():
             file.unlink()
+        elif _LEFT.fullmatch(file.name) and file.is_dir():  # of a kill in the middle of a write
+            shutil.rmtree(file)
     if not any(path.iterdir()):
         path.rmdir()

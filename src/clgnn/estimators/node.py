@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -145,7 +146,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         """How many epochs each iteration of a fit has at most; for those who show progress."""
         return [1]
 
-    def _blank(self, name: str, index: int = 0) -> nn.Module:
+    def _blank(self, name: str, state: Mapping[str, Tensor], index: int = 0) -> nn.Module:
         """A module of the attribute ``name``, or of the list there, whose weights are yet to be read."""
         raise ValueError(f"{type(self).__name__} has no module {name!r}")
 
@@ -277,6 +278,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
             gnn: the module or factory that it was fitted with, if that was not one of ours: code is never
                 taken from a folder.
         """
+        importlib.import_module("clgnn.baselines").import_all()  # so that every kind is known
         model = persistence.load(path, cls.kinds, gnn)
         if not isinstance(model, cls):
             raise ValueError(f"{path} is a {type(model).__name__}; expected a {cls.__name__}")
@@ -289,6 +291,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> Task:
         """How every fit begins: checks, and lets through the labels that may be seen."""
         self._check_parameters()
+        self.__dict__.pop("history_", None)  # until this fit ends, nothing is fitted
         graph = as_graph(data, self._device())
         train = as_mask(train_mask, data, "train_mask")
         visible = labels_to_learn(data, train)

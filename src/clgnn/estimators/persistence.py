@@ -89,6 +89,10 @@ def _packed(estimator: NodeEstimator, arrays: dict[str, Tensor], prefix: str) ->
     _check_unchanged(estimator, parameters)
     if not isinstance(parameters.get("gnn", ""), str):
         parameters["gnn"] = None  # code is not written; whoever loads the model has it
+    if isinstance(parameters.get("class_weight"), dict):
+        parameters["class_weight"] = {int(c): float(w) for c, w in parameters["class_weight"].items()}
+    if "device" in parameters:
+        parameters["device"] = str(parameters["device"])
     if callable(parameters.get("metric")):
         parameters["metric"] = None  # it has chosen; a prediction does not need it
     start = parameters.get("start", "")
@@ -254,8 +258,9 @@ def _unpacked(
 def _module(
     estimator: NodeEstimator, arrays: dict[str, Tensor], name: str, prefix: str, index: int = 0
 ) -> nn.Module:
-    module = estimator._blank(name, index)
-    module.load_state_dict({k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)})
+    state = {key.removeprefix(prefix): v for key, v in arrays.items() if key.startswith(prefix)}
+    module = estimator._blank(name, state, index)
+    module.load_state_dict(state)
     return module.eval()
 
 

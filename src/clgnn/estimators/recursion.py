@@ -77,7 +77,8 @@ class Collective(Replay):
             ]
             inputs = (graph.x, graph.edge_index, graph.edge_weight, graph.edge_attr, graph.start_proba, y)
             given = None if masks is None else torch.as_tensor(masks)
-            key = fingerprint(self.get_params(deep=False), (*inputs, *labels, given))
+            parts, kind = (*inputs, *labels, given), type(self).__qualname__
+            key = fingerprint(self.get_params(deep=False), parts, kind)
             progress = Progress.resume(checkpoint, key, lambda t: self._build(graph, t))
         progress.follow(self._plain(graph, y, validation, progress, partial(self._begin, graph), on_epoch))
         self._fit_starts(task, progress.components, data, train_mask, val_mask, observed_mask)
@@ -110,6 +111,11 @@ class Collective(Replay):
         if not bool(known(y).any()):
             raise ValueError("none of the nodes of observed_mask has a label; there is nothing to adapt to")
         learned, progress = self.components_, Progress()
+        if len(learned) != self.num_iterations + 1:
+            raise ValueError(
+                f"num_iterations is {self.num_iterations}, and the model was fitted with {len(learned) - 1}; "
+                "set it back, or fit again"
+            )
         validation = self._validation(data, observed, val_mask, observed)
 
         def begin(before: Sequence[Component]) -> Component:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -116,7 +116,7 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
 
     # Helpers
 
-    def _build(self, graph: Graph, t: int) -> Component:
+    def _build(self, graph: Graph, t: int, width: int | None = None) -> Component:
         """A new component for iteration t."""
         label_input = self._label_input(t if self._has_plain_start() else self.num_iterations)
         component = build(
@@ -129,6 +129,7 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
             dropout=float(self.dropout),
             propagation=self.propagation,
             memory_budget=None if self.memory_budget is None else float(self.memory_budget) * 2**30,
+            width=width,
         )
         for name, value in (("edge_weight", graph.edge_weight), ("edge_attr", graph.edge_attr)):
             if value is not None and t == 0 and name not in component.runner.takes:
@@ -136,10 +137,11 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
                 warnings.warn(f"{kind} takes no {name}: the graph's are not used", stacklevel=4)
         return component
 
-    def _blank(self, name: str, index: int = 0) -> nn.Module:
-        """A component of the right shape, whose weights are yet to be read."""
+    def _blank(self, name: str, state: Mapping[str, Tensor], index: int = 0) -> nn.Module:
+        """A component of the right shape, whose weights are yet to be read; it is not run."""
         x, no_edges = torch.zeros(1, self.n_features_in_), torch.empty(2, 0, dtype=torch.long)
-        return self._build(Graph(x, no_edges, None, (1,)), index)
+        width = state["head.weight"].size(1) if "head.weight" in state else None
+        return self._build(Graph(x, no_edges, None, (1,)), index, width)
 
     def _label_input(self, t: int) -> LabelInput:
         """How labels enter in iteration t; the plain GNN, t = 0, has none."""

@@ -39,6 +39,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "sampling": ("systematic", "iid"),
     "optimizer": ("adam", "adamw", "rmsprop"),
     "propagation": ("auto", "edge_index"),
+    **dict.fromkeys(("carry_weights", "keep_best", "calibrate", "learn_observed"), (True, False)),
 }
 
 

@@ -15,6 +15,7 @@ from clgnn.data.graph import Graphs, Mask
 from clgnn.estimators.collective import CollectiveClassifier
 from clgnn.estimators.node import NodeEstimator, OnEpoch, ignore
 from clgnn.estimators.settings import CollectiveSettings, all_epochs
+from clgnn.experiments.methods import GENERAL, OWN_TRAINING
 from clgnn.experiments.run import fit
 from clgnn.experiments.statistics import paired
 
@@ -109,6 +110,8 @@ def _contenders(
 
     def rival(name: str) -> Callable[[int], NodeEstimator]:
         given = plain if name in baselines.PLAIN else boosted
+        if name in OWN_TRAINING:
+            given = {setting: value for setting, value in given.items() if setting in GENERAL}
         return lambda seed: baselines.make(name, **{**given, "seed": seed})
 
     return {

@@ -30,6 +30,9 @@ TABULAR = (
     "hist_gradient_boosting_neighbors",
 )
 """What one has without a GNN: classifiers on each node's columns."""
+OWN_TRAINING = frozenset({*RIVALS, *TABULAR, "label_propagation"})
+"""Methods whose training is their own: of the settings of a GNN they share only :data:`GENERAL`."""
+GENERAL = ("test_labels", "metric", "class_weight")
 TRAINS_ON_TEST_GRAPH = frozenset({"gnn_all_labels", "cl_all_labels"})
 """Methods whose training targets include the observed labels of the test graph, which no other method has."""
 NEEDS_TEST_LABELS = TRAINS_ON_TEST_GRAPH | {"label_propagation", "correct_and_smooth", "label_reuse"}

@@ -23,8 +23,10 @@ from clgnn.experiments.methods import (
     BOOSTS,
     CELL,
     EXTRA,
+    GENERAL,
     GNNS,
     NEEDS_TEST_LABELS,
+    OWN_TRAINING,
     RIVALS,
     TABULAR,
     Cell,
@@ -39,8 +41,6 @@ EXPERIMENTS = ("main", "learning-curve", "ablation-uniform", "ablation-predicted
 """The names of the paper's tables and figures that can be run."""
 TUNING_SPLITS = (1000, 1001)
 """The splits that choose settings; no result comes from them."""
-_OWN_TRAINING = frozenset({*RIVALS, *TABULAR, "label_propagation"})
-_GENERAL = ("test_labels", "metric", "class_weight")
 _FOR = ("dataset", "train_labels", "test_label_percent", "gnn", "method")
 
 
@@ -192,8 +192,8 @@ def _gnn(cell: Cell, config: Config, tuned: Mapping[str, Any]) -> dict[str, Any]
 def _rival(cell: Cell, config: Config, tuned: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a rival: those of a GNN, if it trains one, and those of the rules that name it."""
     general = {**_schedule(), **config.settings(cell), **tuned}
-    given = {name: value for name, value in general.items() if name in _GENERAL}
-    if cell[3] not in _OWN_TRAINING:
+    given = {name: value for name, value in general.items() if name in GENERAL}
+    if cell[3] not in OWN_TRAINING:
         given = {**general, "gnn": "gcn"}
     if cell[3] in PLAIN:
         given |= all_epochs(general)
