@@ -1,5 +1,6 @@
 """How a column is read: what is what, what is refused, and what the features are."""
 
+import re
 from datetime import date
 from decimal import Decimal
 
@@ -204,3 +205,26 @@ def test_columns_are_plain_values():
         assert column_from_json(column_to_json(learned)) == learned
     assert column_from_json({"name": "a", "mean": 1.0, "std": 2.0}) == NumberColumn("a", 1.0, 2.0)
     assert column_from_json({"name": "b", "categories": ["x", "y"]}) == TextColumn("b", ("x", "y"))
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ([f"{i} EUR" for i in range(15)], "numbers with a unit, such as '0 EUR'"),
+        ([f"{i},5%" for i in range(15)], "numbers with a unit"),
+        ([f"${i}.99" for i in range(15)], "numbers with a unit"),
+        ([f"{i + 1}/12/2024" for i in range(15)], "dates, such as '1/12/2024'"),
+        ([f"{i + 10}.06.99" for i in range(15)], "dates"),
+    ],
+)
+def test_amounts_and_days_are_no_categories(values, what):
+    with pytest.raises(
+        ValueError, match=re.escape(f"column 'c' holds {what}") + ".*--categorical c or --ignore c"
+    ):
+        learn(values * 3)
+    assert len(learn(values * 3, "text").categories) == 15
+
+
+@pytest.mark.parametrize("values", [["A1", "B2", "C3"], ["12 EUR", "15 EUR"], ["room 7", "room 8"]])
+def test_a_few_codes_are_categories(values):
+    assert learn(values * 5).categories == tuple(sorted(values))

@@ -19,6 +19,9 @@ from clgnn.data.values import Kind, days, kind_of, numbers, quoted, texts, vecto
 
 MAX_CATEGORIES = 1000  # of a column that was not declared
 FEW_ROWS = 20  # with fewer, texts that all differ say nothing
+FEW_AMOUNTS = 10  # with fewer of them, amounts and days may well be categories
+_DAYS = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}.*"
+_AMOUNTS = r"[^\w\s]?\s*[-+]?\d[\d.,']*(\s+[^\d\s]{1,4}|\s*[^\w\s])|[^\w\s]\s*[-+]?\d[\d.,']*"
 
 
 @dataclass(frozen=True)
@@ -219,6 +222,16 @@ def _refuse_misread(known: pd.Series[Any], name: str) -> None:
             raise ValueError(
                 f"column {name!r} holds dates, such as {known.iloc[0]!r}: say --date {option} to take them "
                 f"as days, --categorical {option} or --ignore {option}"
+            )
+    for pattern, what, remedy in (
+        (_DAYS, "dates", "write them as 2024-12-31 and say --date"),
+        (_AMOUNTS, "numbers with a unit", "write the numbers alone"),
+    ):
+        alike = known.str.fullmatch(pattern)
+        if different > FEW_AMOUNTS and 2 * int(alike.sum()) > len(known):
+            raise ValueError(
+                f"column {name!r} holds {what}, such as {known[alike].iloc[0]!r}: {remedy}, or say "
+                f"--categorical {option} or --ignore {option}"
             )
     if len(known) >= FEW_ROWS and 2 * different > len(known):
         number = f", --numeric {option}" if pd.to_numeric(known, errors="coerce").notna().all() else ""
