@@ -175,10 +175,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         return by_graph(self.labelling_.predict(distribution), data)
 
     def staged_predict_proba(self, data: Graphs, observed_mask: Mask | None = None) -> Iterator[Nodes]:
-        """The predictions after each iteration; that of ``best_iteration_`` is the result.
-
-        A method without iterations has one stage.
-        """
+        """The predictions after each iteration, of which ``best_iteration_`` is the result."""
         for distribution in self._stages(*self._seen(data, observed_mask)):
             yield by_graph(distribution.float().cpu(), data)
 
