@@ -265,3 +265,14 @@ def test_what_can_not_be_written_or_resumed_is_said_before_training(files):
     assert "is no folder that you may write to" in refused(*fit, "--out", "nodes.csv/model")
     assert "--method ica has none" in refused(*fit, "--method", "ica", "--resume", "--out", "m")
     assert "name one with --split" in refused(*FIT, "--split", "nope", "--out", "m")
+
+
+def test_classes_are_called_by_their_names(files):
+    nodes = pd.read_csv("nodes.csv")
+    train = nodes["part"] == "train"
+    nodes.assign(colour=nodes["colour"].where(~train, "red")).to_csv("nodes.csv", index=False)
+    assert "all labels to learn from are 'red'" in refused(*FIT, "--split", "part", "--out", "m")
+    nodes.assign(colour=nodes["colour"].where(~(train & (nodes["colour"] == "red")))).to_csv(
+        "nodes.csv", index=False
+    )
+    assert "class 'red' is in the validation part" in refused(*FIT, "--split", "part", "--out", "m")

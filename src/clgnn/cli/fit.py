@@ -84,6 +84,7 @@ def fit(
     set_threads(options["threads"], data, given["num_samples"])
     masks = _masks(data, nodes, options["split"], options["val_share"], given["seed"])
     train, validation, observed = masks
+    _check_classes(schema, data.y, train, validation)
     if options["start_predictions"] is not None:
         given["start"] = "given"
         add_start(data, options["start_predictions"], nodes, schema, data.y[train].unique().tolist())
@@ -198,6 +199,20 @@ def _masks(
     from clgnn.data.parts import hold_out, split_masks
 
     return (*hold_out(data.y, share, seed), None) if split is None else split_masks(data.y, nodes, split)
+
+
+def _check_classes(schema: Schema, y: Tensor, train: Tensor, validation: Tensor) -> None:
+    """Says by its name which class is alone in training, or missing there."""
+    if schema.classes is None:
+        return
+    learned, judged = ({schema.classes[c] for c in y[mask].tolist()} for mask in (train, validation))
+    if len(learned) < 2:
+        raise ValueError(f"all labels to learn from are {learned.pop()!r}; expected two classes or more")
+    if judged - learned:
+        name = min(judged - learned)
+        raise ValueError(
+            f"class {name!r} is in the validation part, and not in the training part; add it there"
+        )
 
 
 def _best(model: NodeEstimator) -> list[float | None]:
