@@ -130,6 +130,7 @@ def test_report_of_evaluate(label, tmp_path, new_graph, monkeypatch):
     names = np.array(["red", "</script>", "blue"])
     nodes[label] = names[graph.y] if label == "colour" else graph.x[:, 0].numpy() + 0.5
     nodes["part"] = np.where(np.arange(60) < 30, "train", "test")
+    nodes.loc[nodes.index >= 55, label] = None
     nodes.to_csv("nodes.csv", index=False)
     pd.DataFrame(graph.edge_index.T.numpy(), columns=["source", "target"]).to_csv("edges.csv", index=False)
     tables = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", label, "--split", "part", "--quiet"]
@@ -139,6 +140,9 @@ def test_report_of_evaluate(label, tmp_path, new_graph, monkeypatch):
     assert ('"confusion":{' in made) == (label == "colour")
     assert ('"scatter":[[' in made) == (label == "size")
     assert made.count("</script>") == 2
+    assert '"headline":"model is ' in made
+    for word in ('"roc":{', '"precision_recall":{', '"role":"unlabelled"', '"p":{"predicted":'):
+        assert (word in made) == (label == "colour")
     assert sorted(os.listdir()) == ["edges.csv", "model", "nodes.csv", "page.html"]
     assert "exists; choose another --report" in refused(
         "evaluate", "--model", "model", *tables, "--report", "page.html"

@@ -1,7 +1,5 @@
 """The page in a browser: what it shows, that it asks for nothing, and that its switches work."""
 
-import shutil
-
 import pandas as pd
 import pytest
 import torch
@@ -9,22 +7,6 @@ import torch
 from clgnn.report.graph_view import view
 from clgnn.report.page import write
 from clgnn.report.trials import from_trials
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture
@@ -44,36 +26,14 @@ def file(tiny_trials, new_trials, graph, tmp_path):
 
 
 @pytest.fixture
-def open_page(browser, file):
-    """Opens the page; at the end nothing may have gone wrong, and nothing but the page been asked for."""
-    contexts, troubles, asked = [], [], []
-
-    def start(width=1280, **options):
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, reduced_motion="reduce", **options
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on(
-            "console",
-            lambda message: troubles.append(message.text) if message.type in ("error", "warning") else None,
-        )
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(file.as_uri())
-        return page
-
-    yield start
-    for context in contexts:
-        context.close()
-    assert troubles == []
-    assert set(asked) == {file.as_uri(), *(url for url in asked if url == "data:,")}
+def open_page(open_file, file):
+    return lambda width=1280, **options: open_file(file, width, **options)
 
 
 def test_sections_tables_and_names(open_page):
     page = open_page()
     assert page.locator("h1").inner_text() == "Collective learning, reproduced"
-    ids = ["results", "gains", "curves", "iterations", "time", "reliability", "graph", "numbers"]
+    ids = ["gains", "results", "curves", "iterations", "time", "reliability", "graph", "numbers", "about"]
     assert page.locator("main > section").evaluate_all("all => all.map(one => one.id)") == ids
     assert page.locator("#results table caption").count() == 2
     text = page.locator("body").inner_text()
@@ -103,12 +63,15 @@ def test_switches_change_the_figures(open_page):
 
 def test_the_graph_is_coloured_by_what_is_chosen_and_rings_what_is_wrong(open_page):
     page = open_page()
-    rings = page.locator("#graph figure > div .ring")
-    assert rings.count() == 0
+    rings, caption = page.locator("#graph figure > div .ring"), page.locator("#graph figcaption")
+    assert rings.count() == 0  # the boosted GNN is right everywhere
+    assert "Ringed" not in page.locator("#graph").inner_text()
     page.locator("#graph").get_by_role("radio", name="plain predictions").check()
     assert rings.count() > 0
-    page.locator("#graph").get_by_role("radio", name="boosted predictions").check()
+    assert "Ringed nodes are predicted wrong" in caption.inner_text()
+    page.locator("#graph").get_by_role("radio", name="true labels").check()
     assert rings.count() == 0
+    assert "Ringed" not in page.locator("#graph").inner_text()
     assert "<i>b</i>" in page.locator("#graph .legend").inner_text()  # a label is text
 
 
@@ -145,8 +108,16 @@ def test_losses_are_shown_as_plainly_as_gains(open_page):
     ]
     colours = gains.evaluate_all("all => all.map(one => getComputedStyle(one).color)")
     assert colours[0] == colours[1] != colours[2]
-    caption = page.locator("#results caption").first.inner_text()
-    assert "green if the GNN became better, red if it became worse" in caption
+    key = page.locator("#results .key .gain")
+    assert page.locator("#results .key").inner_text().count("significant") == 2
+    keys = key.evaluate_all(
+        "all => all.map(one => [getComputedStyle(one).color, getComputedStyle(one).fontWeight])"
+    )
+    assert [colour for colour, _ in keys[:2]] == [colours[0], colours[2]]
+    assert {weight for _, weight in keys[:2]} == {"700"}
+    legend = page.locator("#gains .legend").inner_text()
+    assert "gain: the 95 % interval lies above 0 (4)" in legend
+    assert "loss: the 95 % interval lies below 0 (1)" in legend
     page.locator("#results tr", has_text="GCN + CL").first.locator(".cell").nth(2).hover()
     assert "a significant loss" in page.locator("#tip").inner_text()
 

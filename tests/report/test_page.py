@@ -146,6 +146,11 @@ def test_a_label_can_not_end_the_script():
     assert "alert(1)</script>" not in made
 
 
+def test_the_headline_is_there_without_scripts():
+    made = page({"headline": "5 < 6 <b>points</b>"})
+    assert '<noscript><p class="headline">5 &lt; 6 &lt;b&gt;points&lt;/b&gt;</p>' in made
+
+
 def test_the_page_fetches_nothing(tiny_trials):
     made = page(from_trials(tiny_trials)).replace("http://www.w3.org/2000/svg", "")
     for fetch in ("http://", "https://", "src=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("):
@@ -248,6 +253,10 @@ def test_what_a_comparison_keeps():
     assert sum(content["cells"][0]["reliability"]["count"]) == 160
     assert content["cells"][0]["labels"] == 40
     assert content["graph"]["shown"] == ["true", "plain", "boosted"]
+    assert all(
+        0 < node["p"][name] <= 1 for node in content["graph"]["nodes"] for name in ("plain", "boosted")
+    )
+    assert "Ringed" not in content["graph"]["caption"]
     page(content)
 
 
@@ -263,6 +272,23 @@ def test_an_evaluation():
     assert by_class["rows"] == [["a", "2", "100.0", "50.0", "66.7"], ["b", "2", "66.7", "100.0", "80.0"]]
     assert sum(content["cells"][0]["reliability"]["count"]) == 4
     assert content["settings"] == {"lr": 1}
+
+
+def test_an_evaluation_goes_by_what_was_decided():
+    p = torch.tensor([[0.9, 0.1], [0.7, 0.3], [0.3, 0.7], [0.6, 0.4]])
+    y, decided = torch.tensor([0, 1, 1, 1]), torch.tensor([0, 1, 1, 1])  # a threshold of 0.3
+    content = from_evaluation({"accuracy": 1.0}, y, p, {}, classes=("a", "b"), decided=decided)
+    assert content["confusion"]["counts"] == [[1, 0], [0, 3]]
+    assert content["headline"].startswith("model is right on 100.0 % of 4 nodes")
+    assert [one["value"] for one in content["answer"]["classes"]] == [100, 100]
+    assert content["roc"]["curves"][0]["name"] == "a"  # the rarer class
+
+
+def test_an_evaluation_of_one_class_has_no_curves():
+    content = from_evaluation({}, torch.zeros(3).long(), torch.full((3, 2), 0.5), {}, classes=("a", "b"))
+    assert "roc" not in content
+    assert "one class" in content["headline"]
+    page(content)
 
 
 def test_an_evaluation_of_numbers():
@@ -292,6 +318,30 @@ def test_a_view_is_connected_small_and_the_same_again(graph):
         assert node["role"] == ("train" if number < 10 else "test" if number >= 16 else "other")
         assert 0 <= node["x"] <= 1
         assert 0 <= node["y"] <= 1
+
+
+def test_a_view_says_how_sure_predictions_are(graph):
+    p = torch.softmax(torch.arange(72.0).reshape(24, 3) % 7, dim=1)
+    decided = p.argmin(dim=1)  # not the most probable ones
+    unknown = graph.clone()
+    unknown.y = graph.y.clone()
+    unknown.y[:5] = -1
+    roles = {"test": torch.ones(24, dtype=torch.bool)}
+    spread = {"predicted": torch.full((24,), float("nan"))}
+    shown = view(unknown, {"predicted": decided}, roles, probabilities={"predicted": p}, spread=spread)
+    for node in shown["nodes"]:
+        number = int(node["name"])
+        assert node["p"]["predicted"] == pytest.approx(float(p[number].min()))
+        assert node["role"] == ("unlabelled" if number < 5 else "test")
+        assert "spread" not in node  # nothing was drawn
+
+
+def test_a_view_without_labels(graph):
+    unknown = graph.clone()
+    unknown.y = torch.full((24,), -1)
+    shown = view(unknown, {"predicted": graph.y}, {})
+    assert {node["true"] for node in shown["nodes"]} == {-1}
+    assert {node["role"] for node in shown["nodes"]} == {"other"}
 
 
 def test_a_dense_graph_shows_fewer_nodes():

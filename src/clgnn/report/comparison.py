@@ -21,7 +21,8 @@ from clgnn.report import notes
 from clgnn.report.calibration import pooled
 from clgnn.report.evaluation import made_now, plain_setting
 from clgnn.report.graph_view import view_split
-from clgnn.report.trials import describe
+from clgnn.report.headline import of_comparison
+from clgnn.report.trials import describe, describe_dataset
 
 Rows = Sequence[Mapping[str, Any]]
 Values = Mapping[str, NDArray[np.float64]]
@@ -38,7 +39,8 @@ class Comparison:
         self.data = data
         self.settings: dict[str, dict[str, Any]] = {}
         self.bins: dict[str, list[dict[str, list[float]]]] = {}
-        self.first: tuple[Split[Any], dict[str, Tensor]] | None = None  # a split, and what was predicted
+        self.first: Split[Any] | None = None
+        self.predicted: dict[str, tuple[Tensor, Tensor, Tensor]] = {}  # classes, probabilities, spread there
 
     def add(self, name: str, model: NodeEstimator, split: Split[Any], observed_mask: Mask | None) -> None:
         """Keeps the settings and the predictions of a fitted model."""
@@ -50,9 +52,13 @@ class Comparison:
         self.bins.setdefault(name, []).append(reliability(as_array(truth), as_array(probabilities[test])))
         self.settings.setdefault(name, model.get_params(deep=False))
         if self.first is None:
-            self.first = (split, {})
-        if self.first[0] is split:
-            self.first[1][name] = model.classes_[probabilities.argmax(dim=1)]
+            self.first = split
+        if self.first is split:
+            drawn = model.spread(self.data, observed_mask)
+            spread = drawn if isinstance(drawn, Tensor) else torch.cat(drawn)
+            every = probabilities.new_zeros(len(probabilities), int(model.classes_.max()) + 1)
+            every = every.index_copy(1, model.classes_, probabilities)
+            self.predicted[name] = every.argmax(dim=1), every, spread
 
     def content(
         self, dataset: str, metric: str, rows: Rows, gnn: str, test_label_percent: int
@@ -60,14 +66,15 @@ class Comparison:
         """The content of the page; arguments as for :func:`from_comparison`."""
         if self.first is None:
             raise ValueError("no model was added; expected the plain and the boosted one of a split at least")
-        split, predicted = self.first
-        shown = {name: predicted[name] for name in ("plain", "boosted")}
-        caption = f"{gnn} plain and boosted on {dataset}, the first split. Ringed nodes are predicted wrong."
-        labels = int(as_mask(split.train_mask, self.data, "train_mask").sum())
+        classes, probabilities, spread = (
+            {name: self.predicted[name][i] for name in ("plain", "boosted")} for i in range(3)
+        )
+        caption = f"{gnn} plain and boosted on {dataset}, the first split."
+        labels = int(as_mask(self.first.train_mask, self.data, "train_mask").sum())
+        drawn = view_split(self.data, classes, self.first, caption, probabilities, spread)
         return from_comparison(
             dataset, metric, rows, self.settings, gnn=gnn, train_labels=labels,
-            test_label_percent=test_label_percent, bins=self.bins,
-            graph=view_split(self.data, shown, split, caption),
+            test_label_percent=test_label_percent, bins=self.bins, graph=drawn,
         )  # fmt: skip
 
 
@@ -112,20 +119,20 @@ def from_comparison(
     return {
         "kind": "comparison",
         "title": f"{dataset}: {gnn} plain and boosted",
+        **of_comparison(
+            dataset,
+            gnn,
+            metric,
+            (values["boosted"], values["plain"]),
+            points=metric in SHARES,
+            lower=metric in LOWER_IS_BETTER,
+        ),
         "lead": f"The same GNN without and with collective learning on {len(rows)} random "
         f"split{'s' if len(rows) > 1 else ''}, by the same loop and with as many gradient steps at most.",
         "facts": [["Splits", str(len(rows))], *made_now(), ["Time", f"{seconds:,.0f} seconds of fits"]],
         "notes": _notes(metric, list(settings)),
         "best": notes.best(settings),
-        "datasets": {
-            dataset: {
-                "name": dataset,
-                "metric": metric.replace("_", " "),
-                "unit": "%" if metric in SHARES else "",
-                "lower": metric in LOWER_IS_BETTER,
-                "mark": "",
-            }
-        },
+        "datasets": {dataset: describe_dataset(dataset, metric, metric in SHARES)},
         "methods": methods,
         "cells": cells,
         "tables": [_by_split(rows, values, methods, metric)],

@@ -15,9 +15,15 @@ from torch import Tensor
 from clgnn import __version__
 from clgnn.estimators.metrics import LOWER_IS_BETTER, as_array, reliability
 from clgnn.report.calibration import pooled
+from clgnn.report.curves import curves
+from clgnn.report.headline import of_classes, of_numbers, share
 from clgnn.report.trials import describe
 
 _MAX_POINTS = 1000
+_INDEPENDENT = (
+    "Intervals are 95 %: Wilson's for shares, Student's t for the mean squared error. They take the judged "
+    "nodes for independent; neighbours in a graph are alike, so the answer is less sure than they say."
+)
 
 
 def from_evaluation(
@@ -30,6 +36,7 @@ def from_evaluation(
     labels_seen: int = 0,
     name: str = "model",
     graph: dict[str, Any] | None = None,
+    decided: Tensor | None = None,
 ) -> dict[str, Any]:
     """The content of a page on one model, judged where the labels are known.
 
@@ -42,13 +49,15 @@ def from_evaluation(
         labels_seen: how many labels the model saw.
         name: the name of the model.
         graph: from :func:`clgnn.report.graph_view.view`.
+        decided: the predicted classes ``[N]``; by default the most probable ones.
     """
     content: dict[str, Any] = {
         "kind": "evaluation",
+        "name": name,
         "title": f"{name}: how good its predictions are",
         "lead": f"Judged on {len(y):,} nodes with a known label; the model was shown {labels_seen:,} labels.",
         "facts": [["Kind", str(settings.get("kind", "model"))], *made_now()],
-        "notes": [],
+        "notes": [_INDEPENDENT],
         "settings": {
             setting: plain_setting(value) for setting, value in settings.items() if setting != "kind"
         },
@@ -56,10 +65,12 @@ def from_evaluation(
         "graph": graph,
     }
     if classes is not None:
-        return content | _of_classes(y, predicted, classes, name, content["tables"])
+        decided = predicted.argmax(dim=1) if decided is None else decided
+        return content | _of_classes(y, predicted, decided, classes, name, content["tables"])
     chosen = np.linspace(0, len(y) - 1, min(len(y), _MAX_POINTS)).astype(int)
     points = zip(as_array(y)[chosen], *as_array(predicted)[chosen].T, strict=True)
-    return content | {"scatter": [[true, mean, std] for true, mean, std in points]}
+    said = of_numbers(name, as_array(y), as_array(predicted)[:, 0])
+    return content | said | {"scatter": [[true, mean, std] for true, mean, std in points]}
 
 
 def _metrics(values: Mapping[str, float]) -> dict[str, Any]:
@@ -77,14 +88,26 @@ def _metrics(values: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _of_classes(
-    y: Tensor, predicted: Tensor, classes: Sequence[str], name: str, tables: Sequence[dict[str, Any]]
+    y: Tensor,
+    predicted: Tensor,
+    decided: Tensor,
+    classes: Sequence[str],
+    name: str,
+    tables: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     """What a page shows of a classifier alone."""
     counts = np.zeros((len(classes), len(classes)), dtype=int)
-    np.add.at(counts, (y.cpu().numpy(), predicted.argmax(dim=1).cpu().numpy()), 1)
+    np.add.at(counts, (y.cpu().numpy(), decided.cpu().numpy()), 1)
+    said = of_classes(name, counts, classes)
+    right, sizes = np.diag(counts).tolist(), counts.sum(axis=1).tolist()
+    said["answer"]["classes"] = [
+        {"name": str(one), "nodes": n, **share(k, n)} for one, k, n in zip(classes, right, sizes, strict=True)
+    ]
     called = {"name": name, "family": "model", "family_name": name, "kind": "cl"}
     cell = {"dataset": "", "labels": 0, "percent": 0, "method": "model"}
     return {
+        **said,
+        **(curves(y.cpu().numpy(), as_array(predicted), classes) or {}),
         "confusion": {"classes": list(classes), "counts": counts.tolist()},
         "tables": [*tables, _by_class(counts, classes)],
         "datasets": {"": {"name": name, "metric": "accuracy", "unit": "%", "lower": False, "mark": ""}},
@@ -127,7 +150,16 @@ def made_now() -> list[list[str]]:
 
 
 def plain_setting(value: Any) -> Any:
-    """A setting as JSON can say it: numbers and texts as they are, code by its name."""
+    """A setting as JSON can say it: numbers and texts as they are, code by its name.
+
+    Example:
+        >>> plain_setting({"start": ["plain", "ica"], "gnn": len})
+        {'start': ['plain', 'ica'], 'gnn': 'len'}
+    """
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, Mapping):
+        return {str(name): plain_setting(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_setting(part) for part in value]
     return getattr(value, "__qualname__", None) or type(value).__qualname__

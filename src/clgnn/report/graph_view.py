@@ -16,7 +16,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from clgnn.data import datasets, splits
-from clgnn.data.graph import Graphs, as_list
+from clgnn.data.graph import Graphs, as_list, known
+from clgnn.estimators.metrics import as_array
 from clgnn.experiments.methods import CELL
 from clgnn.report.names import method as method_name
 
@@ -34,21 +35,22 @@ def view(
     caption: str = "",
     max_nodes: int = MAX_NODES,
     seed: int = 0,
+    probabilities: Mapping[str, Tensor] | None = None,
+    spread: Mapping[str, Tensor] | None = None,
 ) -> dict[str, Any]:
     """Nodes around a test node, the edges between them, and what was predicted.
 
-    It starts at the first test node of the largest component and goes on breadth first: nothing about the
-    predictions has a say in what is shown.
+    They are found breadth first from the first test node of the largest component.
 
     Args:
         data: one graph, with ``y``.
         predictions: classes ``[N]`` by the name of what predicted them, such as ``plain`` and ``boosted``.
-        roles: bool masks ``[N]`` by name: ``train``, ``observed``, ``val``, ``test``. Others are ``other``.
-        classes: the names of the classes, in order; by default ``class 0`` and so on.
-        names: the names of the nodes; by default their numbers.
+        roles: bool masks ``[N]``: ``train``, ``observed``, ``val``, ``test``, ``learned``; a test node
+            without a label is ``unlabelled``, all others are ``other``.
+        classes, names: the names of the classes, in order, and of the nodes; by default their numbers.
         caption: says what is shown.
-        max_nodes: how many nodes at most.
-        seed: the seed of the layout.
+        max_nodes, seed: how many nodes at most, and the seed of the layout.
+        probabilities, spread: of each class, ``[N, C]``, and over the label draws, ``[N]``; by those names.
 
     Example:
         >>> import torch
@@ -58,37 +60,68 @@ def view(
         >>> [node["name"] for node in shown["nodes"]], shown["edges"], shown["nodes"][1]["role"]
         (['0', '1', '2'], [[0, 1], [1, 2]], 'test')
     """
-    y = data.y.cpu().numpy()
+    y, has_label = data.y.cpu().numpy(), known(data.y).cpu().numpy()
     adjacency = _adjacency(data.edge_index, len(y))
-    nodes = _around(adjacency, roles.get("test"), max_nodes)
-    ends = sp.triu(adjacency[nodes][:, nodes], k=1).tocoo()
-    edges = [[int(i), int(j)] for i, j in zip(ends.row, ends.col, strict=True)]
-    role = np.full(len(y), "other", dtype=object)
-    for name, mask in roles.items():
-        role[mask.cpu().numpy()] = name
+    role = _roles(roles, has_label)
+    nodes = _around(adjacency, role == "test", max_nodes)
+    edges = _edges(adjacency, nodes)
+    more = _certainty(predictions, probabilities or {}, spread or {})
     arrays = {name: values.cpu().numpy() for name, values in predictions.items()}
-    count = 1 + max([int(y.max()), *(int(values.max()) for values in arrays.values())])
+    drawn = [
+        {
+            "name": str(node) if names is None else str(names[node]),
+            **place,
+            "role": role[node],
+            "true": int(y[node]) if has_label[node] else -1,
+            **{name: int(values[node]) for name, values in arrays.items()},
+            **{kind: {name: values[node] for name, values in by.items()} for kind, by in more.items()},
+        }
+        for node, place in zip(nodes.tolist(), _layout(len(nodes), edges, seed), strict=True)
+    ]
     return {
         "caption": caption,
-        "classes": [f"class {c}" for c in range(count)] if classes is None else list(classes),
+        "classes": _numbered([y, *arrays.values()]) if classes is None else list(classes),
         "shown": ["true", *predictions],
-        "nodes": [
-            {
-                "name": str(node) if names is None else str(names[node]),
-                **place,
-                "role": role[node],
-                "true": int(y[node]),
-                **{name: int(values[node]) for name, values in arrays.items()},
-            }
-            for node, place in zip(nodes.tolist(), _layout(len(nodes), edges, seed), strict=True)
-        ],
+        "nodes": drawn,
         "edges": edges,
         "total": len(y),
     }
 
 
+def _numbered(found: list[NDArray[Any]]) -> list[str]:
+    """Names for all classes up to the last one that there is."""
+    return [f"class {c}" for c in range(1 + max(int(values.max()) for values in found))]
+
+
+def _roles(roles: Mapping[str, Tensor], has_label: NDArray[np.bool_]) -> NDArray[np.object_]:
+    """What each node is; only a node with a label is a test node."""
+    role = np.full(len(has_label), "other", dtype=object)
+    for name, mask in roles.items():
+        role[mask.cpu().numpy()] = name
+    role[(role == "test") & ~has_label] = "unlabelled"
+    return role
+
+
+def _certainty(
+    predictions: Mapping[str, Tensor], probabilities: Mapping[str, Tensor], spread: Mapping[str, Tensor]
+) -> dict[str, dict[str, NDArray[np.float64]]]:
+    """How sure each prediction is; what nothing is known of is left out."""
+    found: dict[str, dict[str, NDArray[np.float64]]] = {"p": {}, "spread": {}}
+    for name, values in probabilities.items():
+        found["p"][name] = as_array(values.gather(1, predictions[name][:, None]))[:, 0]
+    for name, values in spread.items():
+        if not bool(values.isnan().all()):
+            found["spread"][name] = as_array(values)
+    return {kind: by for kind, by in found.items() if by}
+
+
 def view_split(
-    data: Graphs, predictions: Mapping[str, Tensor], split: splits.Split[Any], caption: str = ""
+    data: Graphs,
+    predictions: Mapping[str, Tensor],
+    split: splits.Split[Any],
+    caption: str = "",
+    probabilities: Mapping[str, Tensor] | None = None,
+    spread: Mapping[str, Tensor] | None = None,
 ) -> dict[str, Any] | None:
     """The :func:`view` of a split; of many graphs, the first that is tested.
 
@@ -97,6 +130,7 @@ def view_split(
         predictions: classes of all nodes, ``[N]``, by the name of what predicted them.
         split: which nodes play which part.
         caption: says what is shown.
+        probabilities, spread: of all nodes, as for :func:`view`.
 
     Returns:
         None if there are not as many predictions as nodes.
@@ -111,11 +145,15 @@ def view_split(
         "test": split.test_mask,
     }
     if isinstance(data, Data):
-        return view(data, predictions, masks, caption=caption)
+        return view(data, predictions, masks, caption=caption, probabilities=probabilities, spread=spread)
     first = next(i for i, mask in enumerate(split.test_mask) if bool(mask.any()))
-    parts = {name: values.split(sizes)[first] for name, values in predictions.items()}
     roles = {name: mask[first] for name, mask in masks.items()}
-    return view(data[first], parts, roles, caption=f"{caption} Graph {first}, the first test graph.")
+    parts, p, differ = (
+        {name: values.split(sizes)[first] for name, values in (by or {}).items()}
+        for by in (predictions, probabilities, spread)
+    )
+    caption = f"{caption} Graph {first}, the first test graph."
+    return view(data[first], parts, roles, caption=caption, probabilities=p, spread=differ)
 
 
 def view_trials(trials: pd.DataFrame) -> dict[str, Any] | None:
@@ -143,10 +181,7 @@ def view_trials(trials: pd.DataFrame) -> dict[str, Any] | None:
         kind: torch.from_numpy(np.frombuffer(made[method], np.uint8).astype(np.int64))
         for kind, method in (("plain", gnn), ("boosted", f"{gnn}+cl"))
     }
-    caption = (
-        f"{method_name(gnn)} plain and boosted on {name}, {labels:,} labels, trial {trial}. "
-        "Ringed nodes are predicted wrong."
-    )
+    caption = f"{method_name(gnn)} plain and boosted on {name}, {labels:,} labels, trial {trial}."
     return view_split(data, predictions, split, caption)
 
 
@@ -159,11 +194,17 @@ def _adjacency(edge_index: Tensor, size: int) -> sp.csr_array:
     return both
 
 
-def _around(adjacency: sp.csr_array, test: Tensor | None, max_nodes: int) -> NDArray[np.int64]:
+def _edges(adjacency: sp.csr_array, nodes: NDArray[np.int64]) -> list[list[int]]:
+    """The edges between some nodes, by their places among them."""
+    ends = sp.triu(adjacency[nodes][:, nodes], k=1).tocoo()
+    return [[int(i), int(j)] for i, j in zip(ends.row, ends.col, strict=True)]
+
+
+def _around(adjacency: sp.csr_array, test: NDArray[np.bool_], max_nodes: int) -> NDArray[np.int64]:
     """The nodes that are reached first, breadth first, from the first test node of the largest component."""
     _, component = connected_components(adjacency, directed=False)
     inside = component == np.bincount(component).argmax()
-    tested = inside if test is None else inside & test.cpu().numpy()
+    tested = inside & test
     start = int(np.flatnonzero(tested if tested.any() else inside)[0])
     found, waiting, edges = {start}, deque([start]), 0
     while waiting:

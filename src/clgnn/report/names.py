@@ -32,6 +32,7 @@ _METHODS = {
     "ica": "ICA",
     "gmnn": "GMNN",
     "random": "Random",
+    "majority": "The largest class",
     "label_propagation": "Label propagation",
     "correct_and_smooth": "Correct and Smooth",
     "label_reuse": "Label reuse",

@@ -2,16 +2,24 @@
 
 The content of a page is a dictionary. It may have these entries; a section without data is left out:
 
-``title``, ``lead``, ``facts`` (pairs), ``notes`` (texts), ``best`` (a text)
-    The head of the page, and what it means to be the best of a column.
+``title``, ``headline``, ``verdict``, ``lead``
+    The head of the page: the headline is the answer in a sentence, the verdict is ``better``, ``worse``,
+    ``level`` or None.
+``facts`` (pairs), ``notes`` (texts), ``best`` (a text)
+    The foot of the page, and what it means to be the best of a column.
 ``methods``, ``datasets``
     How methods and datasets are called and marked, by their names in the cells; the metric of a dataset, its
     unit, and whether lower is better.
 ``cells``
     The numbers of a method in a column of the table: ours and the published ones, settings, trials, the curve
     over iterations and the reliability. The table and most figures are drawn from them.
-``tables``, ``confusion``, ``scatter``, ``settings``, ``failures``, ``graph``
-    Plain tables, a confusion matrix, predicted against true numbers, settings, failed trials, a graph.
+``answer``, ``tables``, ``confusion``, ``scatter``, ``roc``, ``precision_recall``
+    What the picture of an evaluation shows, plain tables, a confusion matrix, predicted against true numbers,
+    the curves of a classifier.
+``settings``, ``failures``, ``graph``
+    Settings, failed trials, a graph.
+
+The scripts share one scope, in the order of :data:`_SCRIPTS`.
 """
 
 from __future__ import annotations
@@ -28,6 +36,7 @@ from markupsafe import Markup
 
 from clgnn.files import written
 
+_SCRIPTS = ("base.js", "figure.js", "answer.js", "page.js")
 _TEMPLATES = Environment(
     loader=PackageLoader("clgnn", "report"),
     autoescape=True,
@@ -48,14 +57,15 @@ def page(content: dict[str, Any]) -> str:
         (2, True)
     """
     folder = resources.files("clgnn.report")
-    style, script = ((folder / name).read_text(encoding="utf-8") for name in ("style.css", "page.js"))
+    style, *scripts = ((folder / name).read_text(encoding="utf-8") for name in ("style.css", *_SCRIPTS))
     data = json.dumps(_plain(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return _TEMPLATES.get_template("template.html").render(
         title=str(content.get("title", "clgnn")),
+        headline=str(content.get("headline", "")),
         # These three are code, not text: the first two are ours. In the third no "<" is left, and inside a
         # script element a browser looks for "</" and "<!--" alone.
         style=Markup(style),
-        script=Markup(script),
+        script=Markup("\n".join(scripts)),
         content=Markup(data.replace("<", "\\u003c")),
     )
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
-from scipy import stats
 
 from clgnn.data.datasets import FACEBOOK100
-from clgnn.experiments.methods import CELL, EXTRA, RIVALS, TRAINS_ON_TEST_GRAPH
-from clgnn.experiments.published import TABLES, published, running_times
-from clgnn.experiments.statistics import LEVEL, by_iteration, cells, metric
+from clgnn.estimators.metrics import LOWER_IS_BETTER
+from clgnn.experiments.methods import CELL, GNNS, RIVALS, TRAINS_ON_TEST_GRAPH, gnn_of
+from clgnn.experiments.published import running_times
+from clgnn.experiments.statistics import by_iteration, cells, metric
 from clgnn.report import names
 from clgnn.report.calibration import pooled
+from clgnn.report.headline import count_gains
 from clgnn.report.notes import PAPER_TRIALS, best, daggers
+from clgnn.report.printed import printed
 
 
 def describe(method: str) -> dict[str, Any]:
@@ -23,9 +25,9 @@ def describe(method: str) -> dict[str, Any]:
         >>> describe("sage+cl-uniform")["name"], describe("gnn_all_labels")["dagger"]
         ('GraphSAGE + CL, random labels', True)
     """
-    gnn, _, variant = method.partition("+")
-    family = None if method in (*RIVALS, *EXTRA) else gnn
-    papers = family is not None or method in RIVALS
+    gnn, plus, variant = method.partition("+")
+    family = gnn if plus else gnn_of(method)
+    papers = family in GNNS or method in RIVALS
     return {
         "name": names.method(method),
         "family": family,
@@ -33,6 +35,22 @@ def describe(method: str) -> dict[str, Any]:
         "kind": "other" if family is None else variant or "plain",
         "dagger": method in TRAINS_ON_TEST_GRAPH,
         "group": "The paper's methods" if papers else "Methods since the paper, and controls",
+    }
+
+
+def describe_dataset(name: str, metric: str, share: bool) -> dict[str, Any]:
+    """How a page calls a dataset that is not the paper's, and its metric.
+
+    Example:
+        >>> describe_dataset("mine", "log_loss", share=False)
+        {'name': 'mine', 'metric': 'log loss', 'unit': '', 'lower': True, 'mark': ''}
+    """
+    return {
+        "name": name,
+        "metric": metric.replace("_", " "),
+        "unit": "%" if share else "",
+        "lower": metric in LOWER_IS_BETTER,
+        "mark": "",
     }
 
 
@@ -55,17 +73,18 @@ def from_trials(trials: pd.DataFrame, graph: dict[str, Any] | None = None) -> di
     if not len(done):
         raise ValueError(
             f"all {len(trials)} trials failed; expected one that is done: the first error is "
-            f"{_last_line(failed['error'].iloc[0])!r}"
+            f"{last_line(failed['error'].iloc[0])!r}"
         )
-    printed = _published()
+    found, papers = cells(trials), printed()
     curves = {tuple(key): curve for key, curve in by_iteration(trials).groupby(CELL)}
-    rows = [_cell(row, done, failed, printed, curves) for row in _records(cells(trials))]
+    rows = [_cell(row, done, failed, papers, curves) for row in _records(found)]
     rows.sort(key=_order)
     datasets = {cell["dataset"]: _dataset(cell["dataset"]) for cell in rows}
     methods = sorted({cell["method"] for cell in rows}, key=names.method_order)
     return {
         "kind": "trials",
         "title": "Collective learning, reproduced",
+        "headline": count_gains(found).sentence,
         "lead": "The tables of “A Collective Learning Framework to Boost GNN Expressiveness” (Hang, Neville "
         "and Ribeiro, 2020), computed again with clgnn. + CL is a GNN boosted by collective learning.",
         "facts": _facts(trials, done, failed),
@@ -74,9 +93,9 @@ def from_trials(trials: pd.DataFrame, graph: dict[str, Any] | None = None) -> di
         "datasets": datasets,
         "methods": {method: describe(method) for method in methods},
         "cells": rows,
-        "times": _times(datasets, printed),
+        "times": _times(datasets, papers),
         "failures": [
-            [*(row[name] for name in [*CELL, "trial"]), _last_line(row["error"])] for row in _records(failed)
+            [*(row[name] for name in [*CELL, "trial"]), last_line(row["error"])] for row in _records(failed)
         ],
         "graph": graph,
     }
@@ -138,7 +157,7 @@ def _cell(
     row: dict[str, Any],
     done: pd.DataFrame,
     failed: pd.DataFrame,
-    printed: dict[Any, dict[str, Any]],
+    papers: dict[Any, dict[str, Any]],
     curves: dict[tuple[Any, ...], pd.DataFrame],
 ) -> dict[str, Any]:
     """What a page shows of a row of :func:`~clgnn.experiments.statistics.cells`, and of what is behind it."""
@@ -160,7 +179,7 @@ def _cell(
         "best": bool(row["best"]),
         "seconds": row["seconds"],
         "memory": row["peak_memory"],
-        "published": printed.get(key),
+        "published": papers.get(key),
         "settings": common,
         "trials": [
             _trial(trial, {name: values.get(name) for name in varying}, plain[metric(key[0])])
@@ -202,36 +221,17 @@ def _curve(curve: pd.DataFrame | None) -> dict[str, list[float]] | None:
     return {"mean": curve["mean"].tolist(), "se": curve["standard_error"].tolist()}
 
 
-def _published() -> dict[Any, dict[str, Any]]:
-    """The paper's numbers by their cells, with a 95 % interval of each gain."""
-    critical = float(stats.t.ppf(1 - LEVEL / 2, PAPER_TRIALS - 1))
-    found: dict[Any, dict[str, Any]] = {}
-    for row in (row for table in TABLES for row in _records(published(table))):
-        reach = critical * row["gain_se"]
-        found.setdefault(
-            tuple(row[name] for name in CELL),
-            {
-                "se": row["standard_error"],
-                **{name: row[name] for name in ("mean", "gain", "gain_se")},
-                **{name: bool(row[name]) for name in ("significant", "best")},
-                "low": row["gain"] - reach,
-                "high": row["gain"] + reach,
-            },
-        )
-    return found
-
-
-def _times(datasets: dict[str, Any], printed: dict[Any, dict[str, Any]]) -> list[dict[str, Any]]:
+def _times(datasets: dict[str, Any], papers: dict[Any, dict[str, Any]]) -> list[dict[str, Any]]:
     """The paper's running times, which it has for the first columns of its main table."""
     found = []
     for row in _records(running_times()):
-        columns = [key for key in printed if key[0] == row["dataset"] and key[3] == row["gnn"]]
+        columns = [key for key in papers if key[0] == row["dataset"] and key[3] == row["gnn"]]
         if row["dataset"] not in datasets or not columns:
             continue
         labels = min(key[1] for key in columns)
         for percent, boosted in ((0, "cl_unlabeled_minutes"), (50, "cl_partial_minutes")):
             for method, minutes in ((row["gnn"], "base_minutes"), (row["gnn"] + "+cl", boosted)):
-                value = printed.get((row["dataset"], labels, percent, method))
+                value = papers.get((row["dataset"], labels, percent, method))
                 if value is not None:
                     found.append({
                         "dataset": row["dataset"], "labels": labels, "percent": percent, "method": method,
@@ -240,7 +240,7 @@ def _times(datasets: dict[str, Any], printed: dict[Any, dict[str, Any]]) -> list
     return found
 
 
-def _last_line(error: Any) -> str:
+def last_line(error: Any) -> str:
     """The last line of an error, which says what went wrong."""
     said = error.strip() if isinstance(error, str) else ""
     return said.splitlines()[-1][:300] if said else "no message"
