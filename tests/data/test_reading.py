@@ -157,3 +157,33 @@ def test_a_column_that_is_not_there():
         column(TABLE, "ID", "nodes", "--id")
     with pytest.raises(ValueError, match=r"the edges table has no column 'source' \(id, age, job\)"):
         column(TABLE, "source", "edges", "--source")
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    (tmp_path / "t.csv").write_text('id,"a, b",x,x\n1,2,3,4\n')
+    with pytest.raises(ValueError, match="two of its columns are called 'x'; expected a name of its own"):
+        read_table(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text('id,"a, b",x,\n1,2,3,4\n')  # one without a name is no other's
+    assert len(read_table(tmp_path / "t.csv").columns) == 4
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zip"])
+def test_a_name_that_promises_another_compression(ending, tmp_path):
+    path = tmp_path / f"t.csv{ending}"
+    path.write_text("id,x\n1,2\n")
+    with pytest.raises(ValueError, match=f"it is no {ending} file, or a damaged one"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("content", ["", "\n", " \n\n"])
+def test_an_empty_file_is_named_so(content, tmp_path):
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(ValueError, match="it is empty; expected a first line with the names"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_what_may_be_wrong_with_a_table_without_the_column():
+    with pytest.raises(ValueError, match="or another --delimiter: it was read as a single column"):
+        column(pd.DataFrame({"id;x": ["1;2"]}), "id", "nodes", "--id")
+    with pytest.raises(ValueError, match="or add a first line with the names"):
+        column(pd.DataFrame({"a": [1], "0.5": [2]}), "id", "nodes", "--id")

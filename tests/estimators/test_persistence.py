@@ -419,3 +419,51 @@ class Featured(torch.nn.Module):
     def forward(self, x, edge_index, edge_attr):
         assert edge_attr is not None
         return self.conv(x, edge_index, edge_attr)
+
+
+def test_the_schema_belongs_to_the_model_that_is_there(graph, train, tmp_path):
+    model = quick(num_iterations=0, max_epochs=1).fit(graph, train)
+    folder = tmp_path / "model"
+    model.save(folder, schema="old")
+    assert (folder / "schema.txt").read_text() == "old"
+    model.save(folder, force=True, schema="new")
+    assert (folder / "schema.txt").read_text() == "new"
+    model.save(folder, force=True)
+    assert not (folder / "schema.txt").exists()
+
+
+def test_a_schema_text_of_the_users_is_left_alone(graph, train, tmp_path):
+    model = quick(num_iterations=0, max_epochs=1).fit(graph, train)
+    folder = tmp_path / "model"
+    model.save(folder)
+    (folder / "schema.txt").write_text("mine")
+    model.save(folder, force=True)
+    with pytest.raises(FileExistsError, match=r"schema\.txt is no file of the model; move it"):
+        model.save(folder, force=True, schema="ours")
+    assert (folder / "schema.txt").read_text() == "mine"
+
+
+def test_a_kill_never_leaves_the_schema_of_another_model(graph, train, tmp_path):
+    old, new = (quick(seed=seed, num_iterations=0, max_epochs=1).fit(graph, train) for seed in (0, 1))
+    will_be = new.predict_proba(graph)
+    step, killed = 0, True
+    while killed:
+        folder = tmp_path / f"{step}" / "model"
+        old.save(folder, schema="old")
+        killed = dies_at(step, partial(new.save, folder, force=True, schema="new"))
+        is_new = torch.equal(CollectiveClassifier.load(folder).predict_proba(graph), will_be)
+        file = folder / "schema.txt"
+        assert not file.exists() or file.read_text() == ("new" if is_new else "old")
+        step += 1
+    assert (folder / "schema.txt").read_text() == "new"
+
+
+@pytest.mark.parametrize(
+    "damage", [{"labels": {"values": [0, 1, 2], "threshold": 0.5}}, {"history": {"a": [1], "b": []}}]
+)
+def test_values_that_can_not_be_are_named_with_the_model(damage, graph, train, tmp_path):
+    quick(num_iterations=0, max_epochs=1).fit(graph, train).save(tmp_path / "model")
+    file = tmp_path / "model" / "model.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **damage}))
+    with pytest.raises(ValueError, match="model is damaged, or of another GNN"):
+        CollectiveClassifier.load(tmp_path / "model")

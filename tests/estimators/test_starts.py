@@ -229,3 +229,11 @@ def test_the_papers_preset():
     assert (model.gnn, model.seed, model.max_epochs) == ("sage", 4, 500)
     with pytest.raises(ValueError, match="the preset is 'papre'; expected one of paper"):
         CollectiveClassifier.preset("papre")
+
+
+@pytest.mark.parametrize("start", ["nobody", ["plain", "nobody"], "given"])
+def test_a_start_that_is_not_there_is_refused_before_anything_is_trained(start, graph, train):
+    epochs = []
+    with pytest.raises(ValueError, match=r"start is 'nobody'; expected plain|the graph has no start_proba"):
+        CollectiveClassifier(start=start, max_epochs=3).fit(graph, train, on_epoch=epochs.append)
+    assert epochs == []

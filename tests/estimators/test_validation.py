@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
 
 from clgnn import CollectiveClassifier, CollectiveRegressor, baselines
 from clgnn.estimators import metrics, settings
@@ -35,24 +37,28 @@ VARIANTS = [
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_of_collective_learning(variant, metric, graph, train, val, test):
     model = CollectiveClassifier(**{**QUICK, **variant}, metric=metric)
-    model.fit(graph, train, val, observed_mask=test)
     observed = test if variant.get("test_labels") == "partial" else None
+    model.fit(graph, train, val, observed_mask=observed)
     assert model.score(graph, val, observed) == pytest.approx(model.best_score_, abs=1e-6)
 
 
 @pytest.mark.parametrize("test_labels", ["none", "partial"])
 def test_of_regression(test_labels, graph, train, val, test):
     graph.y = graph.x[:, 0] * 100
-    model = CollectiveRegressor(**QUICK, test_labels=test_labels).fit(graph, train, val, observed_mask=test)
     observed = test if test_labels == "partial" else None
-    assert model.score(graph, val, observed) == pytest.approx(model.best_score_, rel=1e-5)
+    model = CollectiveRegressor(**QUICK, test_labels=test_labels)
+    model.fit(graph, train, val, observed_mask=observed)
+    judged = model.score(graph, val, observed, metric="rmse")
+    assert judged == pytest.approx(model.best_score_, rel=1e-5)
 
 
 @pytest.mark.parametrize("test_labels", ["none", "partial"])
 @pytest.mark.parametrize("method", list(baselines.METHODS))
 def test_of_every_rival(method, test_labels, graph, train, val, test):
     options = {**QUICK, "num_rounds": 1, "C": 1.0, "metric": "log_loss", "test_labels": test_labels}
-    model = baselines.make(method, **options).fit(graph, train, val, observed_mask=test)
+    model = baselines.make(method, **options)
+    learned = None if model.refuses_labels() and not model.trains_on_observed else test
+    model.fit(graph, train, val, observed_mask=learned)
     observed = test if model.test_labels == "partial" else None
     assert model.score(graph, val, observed) == pytest.approx(model.best_score_, abs=1e-5)
 
@@ -61,8 +67,8 @@ def test_of_every_rival(method, test_labels, graph, train, val, test):
 def test_of_several_graphs(test_labels, new_graph):
     graphs = [new_graph(seed=i) for i in range(2)]
     model = CollectiveClassifier(**QUICK, test_labels=test_labels, metric="log_loss")
-    model.fit(graphs, [range(10), []], [[], range(12, 24)], observed_mask=[[], range(12)])
     observed = [[], range(12)] if test_labels == "partial" else None
+    model.fit(graphs, [range(10), []], [[], range(12, 24)], observed_mask=observed)
     assert model.score(graphs, [[], range(12, 24)], observed) == pytest.approx(model.best_score_, abs=1e-6)
 
 
@@ -92,8 +98,34 @@ def test_the_names_that_need_no_torch_are_those_of_the_gnns():
     assert tuple(NAMES) == settings.GNNS
 
 
-@pytest.mark.parametrize("test_labels", ["none", "partial"])
-def test_a_node_that_is_shown_is_not_judged(test_labels, graph, train, val):
-    model = CollectiveClassifier(**QUICK, test_labels=test_labels)
+def test_a_node_that_is_shown_is_not_judged(graph, train, val):
+    model = CollectiveClassifier(**QUICK, test_labels="partial")
     with pytest.raises(ValueError, match="6 nodes are both in observed_mask and in val_mask"):
         model.fit(graph, train, val, observed_mask=val)
+
+
+def test_observed_labels_that_are_not_used_are_named(graph, train, val, test):
+    with pytest.warns(UserWarning, match="test_labels='none': its labels are not used; leave it out"):
+        model = CollectiveClassifier(**QUICK).fit(graph, train, val, observed_mask=test)
+    without = CollectiveClassifier(**QUICK).fit(graph, train, val)
+    assert torch.equal(model.predict_proba(graph), without.predict_proba(graph))
+    CollectiveClassifier(**QUICK, learn_observed=True).fit(graph, train, val, observed_mask=test)  # they are
+
+
+@pytest.mark.parametrize("metric", [None, "mae"])
+def test_the_score_of_a_regressor_is_r2_and_validation_has_its_own_metric(metric, graph, train, val):
+    graph.y = graph.x[:, 0] * 100
+    model = CollectiveRegressor(**QUICK, metric=metric).fit(graph, train, val)
+    mean, truth = model.predict(graph)[val].double(), graph.y[val].double()
+    r2 = 1 - (truth - mean).square().sum() / (truth - truth.mean()).square().sum()
+    assert model.score(graph, val) == pytest.approx(r2.item(), rel=1e-5)
+    assert model.score(graph, val, metric="mae") == pytest.approx((truth - mean).abs().mean().item())
+    assert model.best_score_ == pytest.approx(model.score(graph, val, metric=metric or "rmse"), rel=1e-5)
+
+
+def test_a_search_of_scikit_learn_takes_the_regressor_with_the_greatest_score(graph, train, val):
+    graph.y = graph.x[:, 0] * 100
+    model = CollectiveRegressor("sage", num_iterations=0, max_epochs=200, dropout=0.0)
+    grid = ParameterGrid({"lr": [1e-6, 0.05]})
+    models = [clone(model).set_params(**one).fit(graph, train | ~val) for one in grid]
+    assert max(models, key=lambda one: one.score(graph, val)).lr == 0.05

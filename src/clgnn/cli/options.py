@@ -9,7 +9,8 @@ import importlib
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,6 +30,7 @@ from clgnn.estimators.settings import (
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+    from torch import Tensor
 
     from clgnn.collective.component import GNN
     from clgnn.collective.learning import Epoch
@@ -191,6 +193,46 @@ def set_threads(threads: int | None, data: Graphs, num_samples: int) -> None:
         torch.set_num_threads(threads or 1)
 
 
+def check_writable(out: Path, option: str = "--out") -> None:
+    """Refuses a place that can't be written to, before the work is done."""
+    folder = next(folder for folder in out.absolute().parents if folder.exists())
+    try:
+        with tempfile.TemporaryDirectory(prefix=".clgnn", dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"{option} {out} can't be written: {folder} is no folder that you may write to; choose another"
+        ) from error
+
+
+def said_of_majority(accuracy: float, y: Tensor, classes: Sequence[str], where: str) -> str | None:
+    """A sentence, if an accuracy is no better than that of always saying the most frequent class.
+
+    Args:
+        accuracy: on the nodes that are meant.
+        y: their classes, by number.
+        classes: the names of the classes.
+        where: the nodes in words, such as ``"validation"``.
+    """
+    from clgnn.estimators.metrics import majority
+
+    most, share = majority(y)
+    if accuracy > share:
+        return None
+    return (
+        f"The accuracy on the {len(y):,} {where} nodes is {accuracy:.4f}: no better than always saying "
+        f"{classes[most]!r}, their most frequent class ({share:.4f})."
+    )
+
+
+def said_of_threshold(model: NodeEstimator, classes: Sequence[str] | None) -> str | None:
+    """From which probability on a node is of which class, if validation chose that."""
+    if model.threshold_ is None or classes is None:
+        return None
+    name = classes[int(model.classes_[1])]
+    return f"A node is {name!r} from a probability of {model.threshold_:.4g} on, as validation chose."
+
+
 def output_options(command: Command) -> Command:
     """``--quiet``, ``--json`` and ``--threads``."""
     text = "Use this many CPU threads.  [default: 1 for a small graph, else all]"
@@ -251,14 +293,19 @@ class Bars:
         self.progress.stop()
 
     @contextmanager
-    def fit(self, name: str, model: NodeEstimator) -> Iterator[Callable[[Epoch], None]]:
+    def fit(
+        self, name: str, model: NodeEstimator, finished: Sequence[int] = ()
+    ) -> Iterator[Callable[[Epoch], None]]:
         """A bar for one fit; what it gives is the ``on_epoch`` of the fit.
 
-        An iteration that ends early takes the epochs that it did not need off the bar.
+        An iteration that ends early takes the epochs that it did not need off the bar. ``finished`` are the
+        epochs of each iteration that a fit which goes on has behind it.
         """
         planned = model.planned_epochs()
-        task = self.progress.add_task(name, total=sum(planned), detail="")
-        took = [0] * len(planned)
+        before = sum(finished)
+        total = before + sum(planned[len(finished) :])
+        task = self.progress.add_task(name, total=total, completed=before, detail="")
+        took = [*finished, *[0] * len(planned)][: len(planned)]
 
         def on_epoch(epoch: Epoch) -> None:
             t = min(epoch.iteration, len(planned) - 1)
@@ -276,5 +323,5 @@ class Bars:
             )
 
         yield on_epoch
-        finished = self.progress.tasks[task].completed  # the last iteration may have ended early
-        self.progress.update(task, total=finished, completed=finished)
+        done = self.progress.tasks[task].completed  # the last iteration may have ended early
+        self.progress.update(task, total=done, completed=done)

@@ -16,10 +16,22 @@ from clgnn.cli.options import (
     option,
     output_options,
     print_json,
+    said_of_majority,
+    said_of_threshold,
     set_threads,
 )
 from clgnn.cli.report import check_out
-from clgnn.cli.tables import add_start, read_known, start_option, table_options
+from clgnn.cli.tables import (
+    add_start,
+    check_table,
+    read_known,
+    read_schema,
+    say_unseen,
+    start_option,
+    table_options,
+    unseen_classes,
+    write_table,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,21 +57,14 @@ def open_model(path: str, gnn_name: str | None) -> tuple[NodeEstimator, Schema, 
     Models of version 0.1 do not have them: None.
     """
     from clgnn import baselines
-    from clgnn.data.tables import Schema
     from clgnn.estimators import persistence
 
     content = persistence.read(path)
-    extra = content.get("extra") or {}
-    if not isinstance(extra, dict) or "table" not in extra:
-        raise ValueError(f"{path} was not fitted from tables; expected a model that `clgnn fit` wrote")
+    schema = read_schema(path, content)
     own = None if gnn_name is None else gnn(gnn_name)
     if content["parameters"].get("gnn", "") is None and own is None:
         raise ValueError(f"{path} was fitted with a GNN of your own; name it again with --gnn module:attr")
-    try:
-        schema = Schema.from_json(extra["table"])
-    except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{path} is damaged (its schema: {error}); fit the model again") from error
-    learned = extra.get("learned_from")
+    learned = content["extra"].get("learned_from")
     return baselines.load(path, own), schema, None if learned is None else frozenset(learned)
 
 
@@ -99,24 +104,19 @@ def predict(
     Writes one row per node: the id, the prediction, a probability for each class and the confidence (mean
     and std for regression), the spread over the label samples, and whether the label was known.
     """
-    _check_file(out, force)
+    check_table(out, force)
     estimator, schema, _ = open_model(model, gnn_name)
     start = options.pop("start_predictions")
     nodes, data, schema = read_graph(schema, label, options)
     _start(estimator, data, start, nodes, schema)
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
-    observed = _observed(estimator, model, data, label)
+    observed = _observed(estimator, schema, model, data, label)
 
     from clgnn.estimators.predictions import predictions
-    from clgnn.files import written
 
     ids = nodes[schema.id].tolist()
     table = predictions(estimator, data, observed, ids=ids, id_name=schema.id, classes=schema.classes)
-    with written(out) as temporary:
-        if out.suffix.lower() == ".csv":
-            table.to_csv(temporary, index=False)
-        else:
-            table.to_parquet(temporary, index=False)
+    write_table(table, out)
     seen = 0 if observed is None else int(observed.sum())
     if as_json:
         print_json({"predictions": str(out), "nodes": len(table), "labels_seen": seen})
@@ -138,16 +138,10 @@ def _start(
         add_start(data, path, nodes, schema, estimator.classes_.tolist())
 
 
-def _check_file(out: Path, force: bool) -> None:
-    if out.is_dir():
-        raise ValueError(f"--out {out} is a folder; expected a file name that ends in .csv, .parquet or .pq")
-    if out.suffix.lower() not in (".csv", ".parquet", ".pq"):
-        raise ValueError(f"{out} ends in {out.suffix or 'nothing'}; expected .csv, .parquet or .pq")
-    if out.exists() and not force:
-        raise ValueError(f"{out} exists; choose another --out, or --force to replace it")
-
-
-def _observed(estimator: NodeEstimator, model: str, data: Data, label: str | None) -> Tensor | None:
+def _observed(
+    estimator: NodeEstimator, schema: Schema, model: str, data: Data, label: str | None
+) -> Tensor | None:
+    """The labels that are shown: those of a class that the model knows."""
     from clgnn.data.graph import known
 
     if label is None:
@@ -157,7 +151,9 @@ def _observed(estimator: NodeEstimator, model: str, data: Data, label: str | Non
             f"--label {label} shows labels, and {model} was fitted for graphs without: fit it with "
             "--test-labels partial, or leave --label out"
         )
-    return known(data.y)
+    unseen = unseen_classes(estimator, schema, data.y)
+    say_unseen(unseen, data.y, schema, "labels are not shown")
+    return known(data.y) & ~unseen
 
 
 @click.command(cls=GroupedCommand)
@@ -185,6 +181,7 @@ def evaluate(
     Nodes that the model learned from, or that chose its epoch, are never judged.
     """
     from clgnn.data.graph import known
+    from clgnn.estimators.metrics import majority
 
     if report_path is not None:
         check_out(report_path, False, "--report")
@@ -200,24 +197,33 @@ def evaluate(
             highlight=False,
         )
     parts, judged, observed = _parts(estimator, schema, nodes, data, split, learned_from or frozenset())
+    unseen = unseen_classes(estimator, schema, data.y)
+    strange = judged & unseen
+    judged, observed = judged & ~unseen, None if observed is None else observed & ~unseen
     left_out = int((known(data.y) & _is(parts, "learned")).sum())
     if not bool(judged.any()):
         raise ValueError(
             f"nothing is left to judge: the model learned from all {left_out:,} nodes that have a label in "
             f"{label!r}; give it other tables, or labels that it has not seen"
             if left_out
-            else f"no node to judge has a label in {label!r}; expected some"
+            else f"no node to judge has a label in {label!r} that training had too; expected some"
         )
+    say_unseen(strange, data.y, schema, "nodes are not judged")
     values = estimator.evaluate(data, judged, observed)
     seen = 0 if observed is None else int(observed.sum())
     if report_path is not None:
         _report(
             report_path, Path(model).name, estimator, schema, nodes, data, parts, judged, observed, values
         )
+    truth = data.y[judged]
     if as_json:
-        print_json({"judged": int(judged.sum()), "left_out": left_out, "labels_seen": seen, **values})
+        found = None if schema.classes is None else majority(truth)[1]
+        print_json({
+            "judged": len(truth), "left_out": left_out, "labels_seen": seen,
+            "threshold": estimator.threshold_, "majority_accuracy": found, **values,
+        })  # fmt: skip
         return
-    _show(values, int(judged.sum()), left_out, seen)
+    _show(estimator, schema, values, truth, left_out, seen)
     if report_path is not None:
         console.print(f"The report is {report_path}.", highlight=False, soft_wrap=True)
 
@@ -254,16 +260,24 @@ def _is(parts: Any, name: str) -> Tensor:
     return torch.from_numpy(parts == name)
 
 
-def _show(values: dict[str, float], judged: int, left_out: int, seen: int) -> None:
+def _show(
+    estimator: NodeEstimator, schema: Schema, values: dict[str, float], y: Tensor, left_out: int, seen: int
+) -> None:
     from rich.table import Table
 
-    console.print(f"{judged:,} nodes judged, {seen:,} labels seen.", highlight=False)
+    console.print(f"{len(y):,} nodes judged, {seen:,} labels seen.", highlight=False)
     table = Table("metric", "value")
     for name, value in values.items():
         table.add_row(name.replace("_", " "), f"{value:.4f}")
     console.print(table)
+    told = [said_of_threshold(estimator, schema.classes)]
+    if schema.classes is not None:
+        told.append(said_of_majority(values["accuracy"], y, schema.classes, "judged"))
     if left_out:
-        console.print(f"{left_out:,} nodes with a label were left out: the model learned from them.")
+        told.append(f"{left_out:,} nodes with a label were left out: the model learned from them.")
+    for sentence in told:
+        if sentence is not None:
+            console.print(sentence, highlight=False, markup=False, soft_wrap=True)
 
 
 def _report(
@@ -281,25 +295,30 @@ def _report(
     """Writes the page of an evaluation."""
     from torch import Tensor
 
+    from clgnn.data.graph import known
     from clgnn.report.evaluation import from_evaluation
     from clgnn.report.graph_view import view
     from clgnn.report.page import write
 
     proba = estimator.predict_proba(data, observed)
     assert isinstance(proba, Tensor)
-    drawn = None
+    drawn = decided = None
     if schema.classes is not None:  # a class that no training label had has no probability
         every = proba.new_zeros(len(proba), len(schema.classes))
         proba = every.index_copy(1, estimator.classes_, proba)
-        roles = {part: _is(parts, part) for part in ("train", "observed", "val", "test")}
+        decided, spread = estimator.predict(data, observed), estimator.spread(data, observed)
+        assert isinstance(decided, Tensor)
+        assert isinstance(spread, Tensor)
+        roles = {part: _is(parts, part) for part in ("train", "observed", "val", "learned")}
+        roles |= {"unlabelled": _is(parts, "test") & ~known(data.y), "test": judged}
         drawn = view(
-            data, {"predicted": proba.argmax(dim=1)}, roles, schema.classes,
-            nodes[schema.id].astype(str).tolist(), "Ringed nodes are predicted wrong.",
+            data, {"predicted": decided}, roles, schema.classes, nodes[schema.id].astype(str).tolist(),
+            probabilities={"predicted": proba}, spread={"predicted": spread},
         )  # fmt: skip
     settings = {"kind": type(estimator).__name__, **estimator.get_params(deep=False)}
     seen = 0 if observed is None else int(observed.sum())
     content = from_evaluation(
         values, data.y[judged], proba[judged], settings, classes=schema.classes, labels_seen=seen, name=name,
-        graph=drawn,
+        graph=drawn, decided=None if decided is None else decided[judged],
     )  # fmt: skip
     write(path, content)

@@ -81,6 +81,8 @@ class DateColumn:
 
     def describe(self) -> str:
         """What the dates in training were."""
+        if self.std == 0:
+            return "constant, it says nothing" + _blanks(self.blanks)
         mean = date(1970, 1, 1) + timedelta(days=round(self.mean))
         return f"mean {mean}, std {self.std:.4g} days" + _blanks(self.blanks)
 
@@ -212,8 +214,9 @@ def _refuse_misread(known: pd.Series[Any], name: str) -> None:
     if (found := mostly_numbers(known)) is not None:
         count, first, row = found
         wrong = f"{count} of its {len(known)} values {'is' if count == 1 else 'are'} not"
+        remedy = "write them with a decimal point" if "," in first else "correct them"
         raise ValueError(
-            f"column {name!r} holds numbers, but {wrong}: {first!r} in row {row} is the first; correct them, "
+            f"column {name!r} holds numbers, but {wrong}: {first!r} in row {row} is the first; {remedy}, "
             f"or say --blank {quoted(first)}, --categorical {option} or --ignore {option}"
         )
     if known.str.match(r"\d{4}-\d{2}-\d{2}").all():

@@ -26,6 +26,7 @@ class Edges:
         self_loops: the rows that joined a node with itself; they were dropped.
         duplicates: the rows that repeated an edge of the same direction; their weights were added to it.
         both_ways: the pairs of an undirected graph that came as a-b and as b-a; their weights were added.
+        unused: the columns of the table that say nothing here.
     """
 
     edge_index: Tensor
@@ -33,6 +34,7 @@ class Edges:
     self_loops: int
     duplicates: int
     both_ways: int
+    unused: tuple[str, ...] = ()
 
 
 def make_edges(
@@ -84,7 +86,8 @@ def make_edges(
         edge_index, weights = to_undirected(edge_index, weights, len(index), reduce="add")
     both_ways = one_way - edge_index.size(1) // 2 if undirected else 0
     weights = None if weights is None else weights.float()
-    return Edges(edge_index, weights, int((~kept).sum()), rows - one_way, both_ways)
+    unused = tuple(str(name) for name in edges.columns if name not in (source, target, weight))
+    return Edges(edge_index, weights, int((~kept).sum()), rows - one_way, both_ways, unused)
 
 
 def _weights(series: pd.Series[Any]) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ import gzip
 import lzma
 import warnings
 import zipfile
+from collections import Counter
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -101,8 +102,19 @@ def column(table: pd.DataFrame, name: str, what: str, option: str) -> pd.Series[
         there = (
             f"did you mean {near[0]!r}?" if near else ", ".join(names[:10]) + (", .." if names[10:] else "")
         )
-        raise ValueError(f"the {what} table has no column {name!r} ({there}); name one with {option}")
+        raise ValueError(
+            f"the {what} table has no column {name!r} ({there}); name one with {option}{_suspect(names)}"
+        )
     return table[name]
+
+
+def _suspect(names: list[str]) -> str:
+    """What else may be wrong with a table that has such names."""
+    if len(names) == 1 and any(delimiter in names[0] for delimiter in _DELIMITERS):
+        return ", or another --delimiter: it was read as a single column"
+    if pd.to_numeric(pd.Series(names), errors="coerce").notna().any():
+        return ", or add a first line with the names: there seem to be values in it"
+    return ""
 
 
 def _without(table: pd.DataFrame, blank: tuple[str, ...]) -> pd.DataFrame:
@@ -128,6 +140,7 @@ def _read_csv(
     separator = _delimiter(file, head, known) if delimiter is None else delimiter.replace("\\t", "\t")
     if len(separator) != 1:
         raise ValueError(f"the delimiter {delimiter!r} can't be; expected one character, such as , or ;")
+    _refuse_double_names(head.decode(known, errors="ignore"), separator)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -146,6 +159,9 @@ def _read_csv(
         if encoding is None:
             raise _no_utf8() from error
         raise ValueError(f"it is not {encoding} ({error}); name another --encoding") from error
+    except pd.errors.ParserError as error:
+        reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
+        raise ValueError(f"{reason}; correct this line, or name another --delimiter") from error
     except pd.errors.ParserWarning as error:
         raise ValueError(
             "its rows have more values than its first line has names; expected one name for each column: "
@@ -153,14 +169,35 @@ def _read_csv(
         ) from error
 
 
+def _refuse_double_names(text: str, separator: str) -> None:
+    """Refuses an empty file, and two columns of one name, which pandas would rename."""
+    lines = (line for line in text.splitlines(keepends=True) if line.strip())
+    names = [name.strip() for name in next(csv.reader(lines, delimiter=separator), [])]
+    if not names:
+        raise ValueError("it is empty; expected a first line with the names of the columns")
+    double = [name for name, count in Counter(names).items() if name and count > 1]
+    if double:
+        raise ValueError(
+            f"two of its columns are called {double[0]!r}; expected a name of its own for each: rename one, "
+            "or add the line with the names, if it is missing"
+        )
+
+
 def _head(file: Path) -> bytes:
     """The first bytes, unpacked."""
     suffix = file.suffix.lower()
-    if suffix == ".zip":
-        with zipfile.ZipFile(file) as archive, archive.open(archive.namelist()[0]) as stream:
-            return stream.read(_HEAD)
-    with _OPENERS.get(suffix, open)(file, "rb") as stream:
-        head: bytes = stream.read(_HEAD)
+    try:
+        if suffix == ".zip":
+            with zipfile.ZipFile(file) as archive, archive.open(archive.namelist()[0]) as stream:
+                return stream.read(_HEAD)
+        with _OPENERS.get(suffix, open)(file, "rb") as stream:
+            head: bytes = stream.read(_HEAD)
+    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, IndexError) as error:
+        if suffix not in (*_OPENERS, ".zip"):
+            raise
+        raise ValueError(
+            f"it is no {suffix} file, or a damaged one ({error}); correct its name, or copy it again"
+        ) from error
     for magic, what, remedy in _NO_TEXT:
         if head.startswith(magic):
             raise ValueError(f"it is {what}, and not text: {remedy}")

@@ -46,7 +46,7 @@ class Schema:
 
     Attributes:
         id: the nodes' id column.
-        label: the label column.
+        label: the label column; empty if none was named.
         classes: the class names in the order of their numbers; None for regression.
         features: the feature columns.
         undirected: whether edges count in both directions.
@@ -70,7 +70,7 @@ class Schema:
     def learn(
         cls,
         nodes: pd.DataFrame,
-        label: str,
+        label: str | None,
         id: str = "id",
         ignore: tuple[str, ...] = (),
         task: Task = "auto",
@@ -85,7 +85,7 @@ class Schema:
 
         Args:
             nodes: the table, one row per node.
-            label, id: its columns with the labels and the ids.
+            label, id: its columns with the labels and the ids; without a label all others are features.
             ignore: the columns that are no features.
             task: ``"auto"`` takes labels with fractions as numbers to predict, and all others as classes.
             categorical, numeric, date: the columns that are categories, numbers or ISO dates, whatever
@@ -103,19 +103,25 @@ class Schema:
             (('no', 'yes'), ('age', 'number', 'mean 30, std 10'))
         """
         column(nodes, id, "nodes", "--id")
-        labels = column(nodes, label, "nodes", "--label")
+        labels = None if label is None else column(nodes, label, "nodes", "--label")
         for name in ignore:
             column(nodes, name, "nodes", "--ignore")
         if len(nodes) == 0:
             raise ValueError("the nodes table is empty; expected one row per node")
-        classes = _learn_classes(labels, task)
-        used = nodes.drop(columns=[id, label, *ignore])
-        for name in features:
-            column(used, name, "nodes", "--feature")
-        kinds = _declared(used, {"--categorical": categorical, "--numeric": numeric, "--date": date})
-        _refuse_leaks(used.drop(columns=list(features)), labels)
+        if label == id:
+            raise ValueError(
+                f"--label {label} is the id of the nodes too; name another column with the labels"
+            )
+        classes = None if labels is None else _learn_classes(labels, task)
+        used = nodes.drop(columns=[id, *([] if label is None else [label]), *ignore])
+        declared = {"--categorical": categorical, "--numeric": numeric, "--date": date}
+        for option, names in {**declared, "--feature": features}.items():
+            _check_features(nodes, used, names, option)
+        kinds = _declared(declared)
+        if labels is not None:
+            _refuse_leaks(used.drop(columns=list(features)), labels)
         learned = tuple(learn_column(used[name], kinds.get(name)) for name in used.columns)
-        return cls(id, label, classes, learned, ignored=tuple(dict.fromkeys(ignore)), **edges)
+        return cls(id, label or "", classes, learned, ignored=tuple(dict.fromkeys(ignore)), **edges)
 
     @property
     def text(self) -> tuple[str, ...]:
@@ -128,7 +134,9 @@ class Schema:
         A column is read as a ``number``, ``category``, ``date`` or ``embedding``, or it is ``ignored``.
         """
         what = "label, a number" if self.classes is None else f"label, {len(self.classes)} classes: "
-        rows = [(self.id, "ignored", "id"), (self.label, "ignored", what + _listed(self.classes or ()))]
+        rows = [(self.id, "ignored", "id")]
+        if self.label:
+            rows.append((self.label, "ignored", what + _listed(self.classes or ())))
         rows += [(name, "ignored", "asked for") for name in self.ignored]
         return rows + [
             (f.name, "category" if f.kind == "text" else f.kind, f.describe()) for f in self.features
@@ -188,7 +196,8 @@ class Schema:
         if unseen.any():
             raise ValueError(
                 f"the label column {label!r} has class {cells[unseen].iloc[0]!r}, unseen in training; "
-                f"expected one of {_listed(self.classes)}, or a blank for unknown"
+                f"expected one of {_listed(self.classes)}, or a blank for unknown: say --blank "
+                f"{quoted(cells[unseen].iloc[0])} to leave it out"
             )
         return torch.from_numpy(codes.astype(np.int64))
 
@@ -213,12 +222,20 @@ class Schema:
         return torch.full((count,), -1) if self.classes is not None else torch.full((count,), torch.nan)
 
 
-def _declared(used: pd.DataFrame, options: dict[str, tuple[str, ...]]) -> dict[str, Kind]:
-    """The kinds of the columns that the user declared; each must be a feature, and declared once."""
+def _check_features(nodes: pd.DataFrame, used: pd.DataFrame, names: tuple[str, ...], option: str) -> None:
+    for name in names:
+        column(nodes, name, "nodes", option)
+        if name not in used:
+            raise ValueError(
+                f"{option} {quoted(name)} is no feature: it is the id, the label or ignored; leave it out"
+            )
+
+
+def _declared(options: dict[str, tuple[str, ...]]) -> dict[str, Kind]:
+    """The kinds of the columns that the user declared; each must be declared once."""
     declared: dict[str, Kind] = {}
     for option, names in options.items():
         for name in names:
-            column(used, name, "nodes", option)
             if name in declared:
                 raise ValueError(f"column {name!r} is declared twice; expected one kind: drop {option}")
             declared[name] = _KINDS[option]

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import types
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -189,6 +190,15 @@ def _read(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{file} is damaged ({error}); remove {folder} to start anew") from error
     return dict(state)
+
+
+def finished_epochs(folder: str | os.PathLike[str]) -> list[int]:
+    """The epochs that each finished iteration of an interrupted fit took; none if there is no such fit."""
+    if not (Path(folder) / _STATE).is_file():
+        return []
+    state = _read(Path(folder))
+    took = Counter(epoch["iteration"] for epoch in state["epochs"])
+    return [took[t] for t in range(len(state["sha256"]))]
 
 
 def discard(folder: str | os.PathLike[str]) -> None:

@@ -22,7 +22,10 @@ def find_device(name: str) -> torch.device:
         torch.empty(0, device=device)
     except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
+        if reason.startswith("Expected one of"):
+            reason = "there is no such kind of device"
+        here = "'auto', 'cpu' or 'cuda'" if torch.cuda.is_available() else "'auto' or 'cpu'"
         raise ValueError(
-            f"device is {name!r}, which can't be used here ({reason}); expected 'auto', 'cpu' or 'cuda'"
+            f"device is {name!r}, which can't be used here ({reason}); expected {here}"
         ) from error
     return device

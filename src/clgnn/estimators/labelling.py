@@ -24,6 +24,9 @@ class Labelling(Protocol):
 
     default_metric: ClassVar[str]
 
+    score_metric: ClassVar[str | None]
+    """What ``score`` gives by default; None for what validation goes by."""
+
     @property
     def family(self) -> LabelDistribution: ...
 
@@ -55,7 +58,7 @@ class Labelling(Protocol):
         """Mean negative log-likelihood, in the units of :meth:`decode`; it decides between equals."""
 
     def predict(self, distribution: Tensor) -> Tensor:
-        """The most probable label of each node, ``[N]``, from what :meth:`decode` gives."""
+        """The predicted label of each node, ``[N]``, from what :meth:`decode` gives."""
 
     def uncertainty(self, distribution: Tensor) -> Tensor:
         """How unsure a prediction is, ``[N]``, from what :meth:`decode` gives."""
@@ -68,6 +71,11 @@ class Labelling(Protocol):
 class Classes:
     """Integer classes, in order; -1 is unknown.
 
+    Attributes:
+        values: the classes.
+        weights: of each of them in the loss.
+        threshold: the second of two classes is predicted from this probability on; None: the more probable.
+
     Example:
         >>> import torch
         >>> Classes.learn(torch.tensor([7, -1, 3, 7])).encode(torch.tensor([3, 7, -1]), "train_mask")
@@ -76,8 +84,16 @@ class Classes:
 
     metrics: ClassVar[dict[str, Callable[[Array, Array], float]]] = CLASSIFICATION
     default_metric: ClassVar[str] = "accuracy"
+    score_metric: ClassVar[str | None] = None
     values: tuple[int, ...]
     weights: tuple[float, ...] | None = None
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        given = self.threshold
+        real = isinstance(given, float | int) and 0 <= given <= 1
+        if given is not None and not (real and len(self.values) == 2):
+            raise ValueError(f"threshold is {given!r}; expected a number from 0 to 1, for two classes")
 
     @classmethod
     def learn(cls, y: Tensor, class_weight: str | dict[int, float] | None = None) -> Self:
@@ -108,7 +124,7 @@ class Classes:
         return Categorical(len(self.values), self.weights)
 
     def metric(self, metric: str | Callable[[Array, Array], float]) -> Metric:
-        return find_metric(metric, CLASSIFICATION, self.values)
+        return find_metric(metric, CLASSIFICATION, self.values).at(self.threshold)
 
     def encode(self, y: Tensor, name: str) -> Tensor:
         if y.is_floating_point():
@@ -152,10 +168,16 @@ class Classes:
         return -likelihood.clamp(min=1e-30).log().mean().item()
 
     def predict(self, distribution: Tensor) -> Tensor:
-        return torch.tensor(self.values)[distribution.argmax(dim=1)]
+        return torch.tensor(self.values)[self.decide(distribution)]
+
+    def decide(self, distribution: Tensor) -> Tensor:
+        """The number of the predicted class in the order of ``values``, ``[N]``."""
+        if self.threshold is None:
+            return distribution.argmax(dim=1)
+        return (distribution[:, 1].double() >= self.threshold).long()  # as the metrics have it
 
     def uncertainty(self, distribution: Tensor) -> Tensor:
-        return 1 - distribution.amax(dim=1)
+        return 1 - distribution.gather(1, self.decide(distribution).unsqueeze(1)).squeeze(1)
 
     def spread(self, samples: Tensor) -> Tensor:
         predicted = samples.mean(dim=1).argmax(dim=1)
@@ -175,6 +197,7 @@ class Numbers:
 
     metrics: ClassVar[dict[str, Callable[[Array, Array], float]]] = REGRESSION
     default_metric: ClassVar[str] = "rmse"
+    score_metric: ClassVar[str | None] = "r2"
     mean: float
     std: float
 

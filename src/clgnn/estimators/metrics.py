@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,19 @@ def reliability(y: Array, probabilities: Array, bins: int = 15) -> dict[str, lis
     return {"confidence": means[0], "accuracy": means[1], "count": count.astype(float).tolist()}
 
 
+def majority(y: Tensor) -> tuple[int, float]:
+    """The most frequent class of integer labels ``[N]``, and its share: the accuracy of always saying it.
+
+    Example:
+        >>> import torch
+        >>> majority(torch.tensor([2, 5, 5, 5]))
+        (5, 0.75)
+    """
+    values, counts = y.unique(return_counts=True)
+    most = int(counts.argmax())
+    return int(values[most]), int(counts[most]) / len(y)
+
+
 def _log_loss(y: Array, p: Array) -> float:
     return float(sk.log_loss(y, p / p.sum(axis=1, keepdims=True), labels=np.arange(p.shape[1])))
 
@@ -87,6 +100,8 @@ CLASSIFICATION: dict[str, Callable[[Array, Array], float]] = {
     "calibration_error": calibration_error,
 }
 """Of true classes ``[N]`` and probabilities ``[N, C]``."""
+DECISIONS = ("accuracy", "balanced_accuracy", "macro_f1")
+"""Those that judge predicted classes, whatever their probabilities. The F1 score of one class does too."""
 
 
 def _gaussian_log_loss(y: Array, p: Array) -> float:
@@ -111,11 +126,40 @@ class Metric:
         name: how it is called.
         measure: of true labels ``[N]`` and of probabilities ``[N, C]`` (means and deviations for numbers).
         lower_is_better: whether a lower value is the better one.
+        decides: whether it judges the predicted classes alone, so that a threshold can change it.
     """
 
     name: str
     measure: Callable[[Array, Array], float]
     lower_is_better: bool = False
+    decides: bool = False
+
+    def at(self, threshold: float | None) -> Metric:
+        """The metric where the second of two classes is predicted from this probability on.
+
+        A metric of the probabilities themselves stays as it is, and all do without a threshold.
+
+        Example:
+            >>> import numpy as np
+            >>> accuracy = find_metric("accuracy", CLASSIFICATION)
+            >>> accuracy.at(0.3).measure(np.array([0, 1]), np.array([[0.9, 0.1], [0.6, 0.4]]))
+            1.0
+        """
+        if threshold is None or not self.decides:
+            return self
+        return replace(self, measure=lambda y, p: self.measure(y, decisions(p, threshold)))
+
+
+def decisions(probabilities: Array, threshold: float) -> Array:
+    """Certainty of the second of two classes from a probability on, of the first below it, ``[N, 2]``.
+
+    Example:
+        >>> import numpy as np
+        >>> decisions(np.array([[0.9, 0.1], [0.6, 0.4]]), 0.4).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+    second = probabilities[:, 1] >= threshold
+    return np.stack([~second, second], axis=1).astype(np.float64)
 
 
 def find_metric(
@@ -145,15 +189,15 @@ def find_metric(
     if callable(metric):
         return Metric(getattr(metric, "__name__", type(metric).__name__), metric)
     if metric in known:
-        return Metric(metric, known[metric], metric in LOWER_IS_BETTER)
+        return Metric(metric, known[metric], metric in LOWER_IS_BETTER, metric in DECISIONS)
     name, mark, rest = metric.partition("@") if "@" in metric else metric.partition(":")
     if name == "f1" and mark == ":" and known is CLASSIFICATION:
         if classes is None:
-            return Metric(metric, known["macro_f1"])  # yet to be known
+            return Metric(metric, known["macro_f1"], decides=True)  # yet to be known
         texts = [str(c) for c in classes]
         if rest in texts:
             c = texts.index(rest)
-            return Metric(metric, lambda y, p: _f1(y == c, p.argmax(axis=1) == c))
+            return Metric(metric, lambda y, p: _f1(y == c, p.argmax(axis=1) == c), decides=True)
         raise ValueError(f"metric is {metric!r}; expected a class after f1:, one of {', '.join(texts)}")
     if name == "accuracy" and mark == "@" and known is CLASSIFICATION and _is_share(rest):
         threshold = float(rest)
@@ -181,12 +225,15 @@ def as_array(tensor: Tensor) -> Array:
 
 __all__ = [
     "CLASSIFICATION",
+    "DECISIONS",
     "LOWER_IS_BETTER",
     "REGRESSION",
     "Array",
     "Metric",
     "as_array",
     "calibration_error",
+    "decisions",
     "find_metric",
+    "majority",
     "reliability",
 ]

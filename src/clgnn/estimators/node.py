@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -25,15 +26,14 @@ from clgnn.data.graph import (
     as_graph,
     as_mask,
     by_graph,
-    disjoint,
-    known,
     labels_to_learn,
     visible_labels,
 )
 from clgnn.estimators import persistence
 from clgnn.estimators.devices import find_device
-from clgnn.estimators.labelling import Classes, Labelling, Numbers, measure
-from clgnn.estimators.metrics import Metric, find_metric
+from clgnn.estimators.judging import Judging
+from clgnn.estimators.labelling import Classes, Labelling, Numbers
+from clgnn.estimators.metrics import find_metric
 from clgnn.estimators.settings import Expected, check
 from clgnn.estimators.validation import build_validation
 
@@ -59,7 +59,7 @@ class Task:
     validation: Validation | None
 
 
-class NodeEstimator(BaseEstimator):  # type: ignore[misc]
+class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
     """An estimator of the labels of nodes: the interface of collective learning and of every rival.
 
     Labels are seen through an explicit mask alone: the training labels in ``fit``, the observed ones in
@@ -134,6 +134,10 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         """How much the draws of a prediction differ, ``[N]``; NaN where nothing is drawn."""
         return torch.full((graph.num_nodes,), float("nan"))
 
+    def _with_spread(self, graph: Graph, y: Tensor) -> tuple[Tensor, Tensor]:
+        """The :meth:`_distribution` and the :meth:`_spread` of one prediction."""
+        return self._distribution(graph, y), self._spread(graph, y)
+
     def sees_labels(self) -> bool:
         """Whether a prediction uses observed labels."""
         return bool(self.test_labels == "partial")
@@ -167,9 +171,9 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         return by_graph(self._predicted(data, observed_mask), data)
 
     def predict(self, data: Graphs, observed_mask: Mask | None = None) -> Nodes:
-        """The most probable class of each node, or its mean, ``[N]``.
+        """The class of each node, or its mean, ``[N]``; arguments as for :meth:`predict_proba`.
 
-        Arguments are those of :meth:`predict_proba`.
+        It is the most probable class. With a ``threshold_`` it is the second class from this probability on.
         """
         distribution = self._predicted(data, observed_mask)
         return by_graph(self.labelling_.predict(distribution), data)
@@ -182,7 +186,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
     def uncertainty(self, data: Graphs, observed_mask: Mask | None = None) -> Nodes:
         """How unsure each prediction is, ``[N]``; arguments as for :meth:`predict_proba`.
 
-        For a classifier it is the probability that the predicted class is wrong, 1 - max P(y); for a
+        For a classifier it is the probability that the predicted class is wrong, 1 - P(y); for a
         regressor the standard deviation. It means the same for every estimator. For how much the label draws
         of collective learning disagree, see :meth:`spread`.
         """
@@ -197,37 +201,6 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         nor do most rivals.
         """
         return by_graph(self._spread(*self._seen(data, observed_mask)).float().cpu(), data)
-
-    def evaluate(self, data: Graphs, mask: Mask, observed_mask: Mask | None = None) -> dict[str, float]:
-        """All metrics on the nodes of the mask, none of which may be an observed one."""
-        self._check_fitted()
-        own = [] if self.metric is None else [self.metric]
-        metrics = [self.labelling_.metric(one) for one in (*self.labelling_.metrics, *own)]
-        return self._judge(data, mask, observed_mask, metrics)
-
-    def _judge(
-        self, data: Graphs, mask: Mask, observed_mask: Mask | None, metrics: Sequence[Metric]
-    ) -> dict[str, float]:
-        chosen = as_mask(mask, data, "mask")
-        if observed_mask is not None:
-            disjoint(chosen, as_mask(observed_mask, data, "observed_mask"), "mask", "observed_mask")
-        distribution = self._predicted(data, observed_mask)
-        y = self.labelling_.encode(visible_labels(data, chosen), "mask")
-        judged = known(y)
-        if not bool(judged.any()):
-            raise ValueError("none of the nodes of mask has a label; there is nothing to evaluate")
-        return {one.name: measure(self.labelling_, one, y[judged], distribution[judged]) for one in metrics}
-
-    def score(self, data: Graphs, mask: Mask, observed_mask: Mask | None = None, metric: Any = None) -> float:
-        """One metric on the nodes of the mask, by default the one that validation goes by.
-
-        Args:
-            data, mask, observed_mask: as for :meth:`evaluate`.
-            metric: another one: a name, or a function of one's own.
-        """
-        self._check_fitted()
-        chosen = self.labelling_.metric(metric or self.metric or self._labelling.default_metric)
-        return self._judge(data, mask, observed_mask, [chosen])[chosen.name]
 
     @property
     def metric_name(self) -> str:
@@ -250,7 +223,13 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
 
     # Persistence
 
-    def save(self, path: str | PathLike[str], force: bool = False, extra: Any = None) -> None:
+    def save(
+        self,
+        path: str | PathLike[str],
+        force: bool = False,
+        extra: Any = None,
+        schema: str | None = None,
+    ) -> None:
         """Writes the model to a folder: weights as safetensors, the rest as JSON.
 
         A kill at any moment leaves the old model or the new one, whole.
@@ -259,12 +238,13 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
             path: the folder, a new one.
             force: replaces a model that is there. Other files in its folder stay.
             extra: is kept beside the model, as JSON.
+            schema: how tables are read, in words: written to ``schema.txt`` for people, and never read back.
 
         Raises:
             FileExistsError: if the folder has a model and ``force`` is not set, or has other files only.
         """
         self._check_fitted()
-        persistence.save(self, path, force, extra)
+        persistence.save(self, path, force, extra, schema)
 
     @classmethod
     def load(cls, path: str | PathLike[str], gnn: GNN | None = None) -> Self:
@@ -296,6 +276,12 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = graph.x.size(1)
         y = self.labelling_.encode(visible, "train_mask").to(graph.x.device)
         observed = train if observed_mask is None else as_mask(observed_mask, data, "observed_mask")
+        if observed_mask is not None and self.refuses_labels() and not self.trains_on_observed:
+            warnings.warn(
+                f"observed_mask is given to a {type(self).__name__} with test_labels='none': its labels are "
+                "not used; leave it out, or say test_labels='partial'",
+                stacklevel=3,
+            )
         return Task(graph, y, self._validation(data, train, val_mask, observed))
 
     def _validation(

@@ -2,7 +2,8 @@
 
 A model is a folder with ``model.json`` and one file of weights, whose name has the checksum of its content.
 ``model.json`` names that file. So a model is replaced in one step, when ``model.json`` is: a kill at any
-moment leaves the old model or the new one.
+moment leaves the old model or the new one. A model from tables also has ``schema.txt``, which says to people
+how they are read. It is never read back.
 """
 
 from __future__ import annotations
@@ -34,16 +35,26 @@ if TYPE_CHECKING:
 Kinds: TypeAlias = "Mapping[str, type[NodeEstimator]]"
 
 FORMAT = 2
-_JSON = "model.json"
+_JSON, _SCHEMA = "model.json", "schema.txt"
 # every name that a version of ours gave to a file of weights
 _OWN = re.compile(r"weights-[0-9a-f]{16}\.safetensors|\d+\.weights\.safetensors|arrays\.safetensors")
 _NEEDED = frozenset({"format", "kind", "parameters", "labels", "features", "history"})
 
 
-def save(estimator: NodeEstimator, path: str | os.PathLike[str], force: bool, extra: Any) -> None:
-    """Writes a fitted estimator to a folder; ``extra`` is kept beside it, for :func:`read`."""
+def save(
+    estimator: NodeEstimator, path: str | os.PathLike[str], force: bool, extra: Any, schema: str | None = None
+) -> None:
+    """Writes a fitted estimator to a folder.
+
+    ``extra`` is kept beside it, for :func:`read`. ``schema`` is a text for people, in a file of its own.
+    """
     folder = Path(os.path.abspath(path))
     _check_target(folder, path, force)
+    had_schema = _has_schema(folder)
+    if schema is not None and (folder / _SCHEMA).exists() and not had_schema:
+        raise FileExistsError(
+            f"{folder / _SCHEMA} is no file of the model; move it, or choose another folder"
+        )
     arrays: dict[str, Tensor] = {}
     content = _packed(estimator, arrays, "")
     weights = to_bytes({name: array.detach().cpu().clone().contiguous() for name, array in arrays.items()})
@@ -54,14 +65,20 @@ def save(estimator: NodeEstimator, path: str | os.PathLike[str], force: bool, ex
         "clgnn": clgnn.__version__,
         **content,
         "weights": {"file": name, "sha256": digest},
+        "schema": None if schema is None else _SCHEMA,
         "extra": extra,
     }
     text = json.dumps(about, indent=1, default=_plain, allow_nan=False) + "\n"
     if folder.is_dir() and any(folder.iterdir()):
         with written(folder / name) as temporary:
             temporary.write_bytes(weights)
+        if had_schema:  # an old text is worse than none
+            (folder / _SCHEMA).unlink(missing_ok=True)
         with written(folder / _JSON) as temporary:  # from here on the new model counts
             temporary.write_text(text, encoding="utf-8")
+        if schema is not None:
+            with written(folder / _SCHEMA) as temporary:
+                temporary.write_text(schema, encoding="utf-8")
         for file in folder.iterdir():
             if _OWN.fullmatch(file.name) and file.name != name:
                 file.unlink(missing_ok=True)
@@ -70,6 +87,16 @@ def save(estimator: NodeEstimator, path: str | os.PathLike[str], force: bool, ex
         temporary.mkdir()
         (temporary / name).write_bytes(weights)
         (temporary / _JSON).write_text(text, encoding="utf-8")
+        if schema is not None:
+            (temporary / _SCHEMA).write_text(schema, encoding="utf-8")
+
+
+def _has_schema(folder: Path) -> bool:
+    """Whether the model that is there wrote the text for people; a file of the user's may have its name."""
+    try:
+        return bool(json.loads((folder / _JSON).read_text(encoding="utf-8")).get("schema") == _SCHEMA)
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return False
 
 
 def _check_target(folder: Path, path: Any, force: bool) -> None:
@@ -163,7 +190,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         )
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        missing = _NEEDED - set(content)
+        missing = _NEEDED - {name for name in content if _is_whole(name, content[name])}
         newer = content["format"] > FORMAT
     except PermissionError as error:
         raise ValueError(f"{file} can't be read ({error.strerror}); ask its owner for access") from error
@@ -179,6 +206,10 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     return dict(content)
 
 
+def _is_whole(name: str, value: Any) -> bool:
+    return isinstance(value, dict) or name not in ("parameters", "labels", "history")
+
+
 def load(path: str | os.PathLike[str], kinds: Kinds, gnn: Any = None) -> NodeEstimator:
     """Reads an estimator of one of the kinds from its folder; ``gnn`` for one that is not ours."""
     content = read(path)
@@ -190,6 +221,12 @@ def load(path: str | os.PathLike[str], kinds: Kinds, gnn: Any = None) -> NodeEst
     except PermissionError as error:
         raise ValueError(f"{path} can't be read ({error.strerror}); ask its owner for access") from error
     except (OSError, SafetensorError, RuntimeError, TypeError, KeyError, AttributeError, IndexError) as error:
+        raise ValueError(
+            f"{path} is damaged, or of another GNN ({_line(error)}); fit the model again"
+        ) from error
+    except ValueError as error:
+        if str(path) in str(error):
+            raise
         raise ValueError(
             f"{path} is damaged, or of another GNN ({_line(error)}); fit the model again"
         ) from error

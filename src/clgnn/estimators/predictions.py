@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from clgnn.estimators.labelling import Classes
 from clgnn.estimators.node import NodeEstimator
 
 
@@ -33,9 +34,10 @@ def predictions(
         classes: the names of the classes 0, 1, ..; by default their numbers.
 
     Returns:
-        The id; ``prediction``; for classes ``p(name)`` of each class and ``confidence``, the largest of them,
-        for numbers ``std``; ``spread``, by which the label draws differ (blank where nothing is drawn); and
-        ``label_was_known``. If the id column has one of these names, ours ends in an underscore.
+        The id; ``prediction``; for classes ``p(name)`` of each class and ``confidence``, the one of the
+        predicted class, for numbers ``std``; ``spread``, by which the label draws differ (blank where
+        nothing is drawn); and ``label_was_known``. If the id column has one of these names, ours ends in an
+        underscore.
 
     Example:
         >>> import torch
@@ -47,16 +49,14 @@ def predictions(
         >>> list(table)
         ['id', 'prediction', 'p(no)', 'p(yes)', 'confidence', 'spread', 'label_was_known']
     """
-    found, drawn = model.predict_proba(data, observed), model.spread(data, observed)
-    assert isinstance(found, Tensor)
-    assert isinstance(drawn, Tensor)
+    found, drawn = (part.float().cpu() for part in model._with_spread(*model._seen(data, observed)))
     columns: dict[str, Any] = {}
-    if hasattr(model, "classes_"):
-        numbers = model.classes_.tolist()
-        names = [str(number) if classes is None else classes[number] for number in numbers]
-        columns["prediction"] = np.array(names)[found.argmax(dim=1).numpy()]
+    if isinstance(model.labelling_, Classes):
+        names = [str(number) if classes is None else classes[number] for number in model.labelling_.values]
+        chosen = model.labelling_.decide(found)
+        columns["prediction"] = np.array(names)[chosen.numpy()]
         columns |= {f"p({name})": found[:, i].numpy() for i, name in enumerate(names)}
-        columns["confidence"] = found.amax(dim=1).numpy()
+        columns["confidence"] = found[torch.arange(len(found)), chosen].numpy()
     else:
         columns |= {"prediction": found[:, 0].numpy(), "std": found[:, 1].numpy()}
     columns["spread"] = drawn.numpy()

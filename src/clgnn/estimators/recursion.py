@@ -20,6 +20,7 @@ from clgnn.collective.start import Start, widened
 from clgnn.data.graph import Graph, Graphs, Mask, as_mask, by_graph, known, visible_labels
 from clgnn.estimators import starts
 from clgnn.estimators.checkpoints import Progress, fingerprint
+from clgnn.estimators.labelling import Classes
 from clgnn.estimators.masks import step_masks
 from clgnn.estimators.node import OnEpoch, Task, ignore
 from clgnn.estimators.replay import Replay
@@ -69,6 +70,8 @@ class Collective(Replay):
             train_mask = by_graph(both, data)
         task = self._task(data, train_mask, val_mask, observed_mask)
         graph, y, validation = task.graph, task.y, task.validation
+        if isinstance(self.start, str) and self.start == "given":
+            starts.given(self.labelling_, graph)  # whether they are there, before anything is trained
         progress = Progress()
         if checkpoint is not None:
             seen = {"val_mask": val_mask, "observed_mask": observed_mask}
@@ -93,7 +96,8 @@ class Collective(Replay):
 
         The objective is that of ``fit``: labels that the mask of a step hides are its targets. Known labels
         are worth more as targets than as input alone, so this is what to do where one may train on the
-        graph to predict. Other estimators that the recursion starts from stay as they were fitted.
+        graph to predict. Other estimators that the recursion starts from stay as they were fitted. A
+        threshold that was chosen for the old weights is forgotten.
 
         Args:
             data: one graph or a list of graphs, with the features of the training graph.
@@ -116,6 +120,8 @@ class Collective(Replay):
                 f"num_iterations is {self.num_iterations}, and the model was fitted with {len(learned) - 1}; "
                 "set it back, or fit again"
             )
+        if isinstance(self.labelling_, Classes):
+            self.labelling_ = replace(self.labelling_, threshold=None)  # it was that of the old weights
         validation = self._validation(data, observed, val_mask, observed)
 
         def begin(before: Sequence[Component]) -> Component:
@@ -228,8 +234,9 @@ class Collective(Replay):
             return
         shared = {name: getattr(self, name) for name in ("test_labels", "metric", "seed")}
         fitted = starts.members(self.start, shared)
+        shown = None if self.refuses_labels() else observed_mask
         for estimator in fitted:
-            estimator.fit(data, train_mask, val_mask, observed_mask=observed_mask)
+            estimator.fit(data, train_mask, val_mask, observed_mask=shown)
         self.starts_, self.starts_with_plain_ = starts.chosen(
             self.start, fitted, self.labelling_, Start.plain(components[0]), task.graph, task.validation
         )
@@ -244,6 +251,10 @@ class Collective(Replay):
         return Schedule(epochs, patience, optimizer, float(self.max_grad_norm), int(self.eval_every))
 
     # The start
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        starts.members(self.start, {})  # whether there are such starts, before anything is trained
 
     def planned_epochs(self) -> list[int]:
         epochs, _ = iteration_budget(self.get_params(deep=False))

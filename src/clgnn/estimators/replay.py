@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from clgnn.collective.averaging import each_sample
 from clgnn.collective.component import Component, build
-from clgnn.collective.inference import TestGraph, infer, infer_samples, stages
+from clgnn.collective.inference import TestGraph, infer, infer_samples, predict, stages
 from clgnn.collective.sampling import LabelInput
 from clgnn.collective.start import Start
 from clgnn.data.graph import Graph, known
@@ -62,6 +63,20 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
         if samples.size(1) == 1:
             return super()._spread(graph, y)
         return self.labelling_.spread(samples.cpu())
+
+    @torch.no_grad()
+    def _with_spread(self, graph: Graph, y: Tensor) -> tuple[Tensor, Tensor]:
+        """The iterations before the last one are replayed once for both."""
+        test = self._test_graph(graph, y, self._start(self.components_))
+        *before, last = self._used(graph)
+        if not before and test.start is not None:
+            return self._distribution(graph, y), super()._spread(graph, y)
+        inputs = test.inputs(len(before), infer(before, test))
+        distribution = self.labelling_.decode(predict(last, graph, inputs), self.temperature_)
+        if sum(labels.size(1) for labels in inputs) == 1:
+            return distribution, super()._spread(graph, y)
+        samples = torch.cat([each_sample(last, graph, labels) for labels in inputs], dim=1)
+        return distribution, self.labelling_.spread(samples.cpu())
 
     def _used(self, graph: Graph) -> list[Component]:
         """Θ_0, .., Θ_t of the iteration t that predicts, where the graph is."""

@@ -40,6 +40,10 @@ def members(start: Any, settings: dict[str, Any]) -> list[NodeEstimator]:
         wanted = start if isinstance(start, list | tuple) else [start]
     # by name, and late: the rivals are built on this layer
     baselines = importlib.import_module("clgnn.baselines")
+    for one in wanted:
+        if isinstance(one, str) and one not in (PLAIN, *baselines.METHODS):
+            names = ", ".join(baselines.METHODS)
+            raise ValueError(f"start is {one!r}; expected plain, paper, auto, given, or some of {names}")
     found: list[NodeEstimator] = [
         baselines.as_estimator(one, **settings)
         for one in wanted
@@ -107,17 +111,19 @@ def _shown_to(estimator: NodeEstimator) -> Callable[[Graph, Tensor], Tensor]:
 def given_start(labelling: Labelling) -> Start:
     """The probabilities ``[N, C]`` that the graph itself has, as ``data.start_proba``."""
 
-    def predict(graph: Graph, y: Tensor) -> Tensor:
-        if graph.start_proba is None:
-            raise ValueError(
-                "start is 'given', and the graph has no start_proba; expected the first predictions of each "
-                "node there, [N, C], in the order of classes_"
-            )
-        columns = labelling.family.outputs
-        if graph.start_proba.size(1) != columns:
-            raise ValueError(
-                f"start_proba has {graph.start_proba.size(1)} columns; expected {columns}, one for each class"
-            )
-        return labelling.parameters(graph.start_proba)
+    return Start(lambda graph, y: labelling.parameters(given(labelling, graph)))
 
-    return Start(predict)
+
+def given(labelling: Labelling, graph: Graph) -> Tensor:
+    """The first predictions that a graph has, ``[N, C]``, checked."""
+    if graph.start_proba is None:
+        raise ValueError(
+            "start is 'given', and the graph has no start_proba; expected the first predictions of each node "
+            "there, [N, C], in the order of classes_"
+        )
+    columns = labelling.family.outputs
+    if graph.start_proba.size(1) != columns:
+        raise ValueError(
+            f"start_proba has {graph.start_proba.size(1)} columns; expected {columns}, one for each class"
+        )
+    return graph.start_proba

@@ -1,0 +1,97 @@
+"""How tables are read, in words: what `clgnn fit` prints before it trains, and what a model keeps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from torch_geometric.data import Data
+
+from clgnn.data.graph import known
+from clgnn.data.links import Edges
+
+if TYPE_CHECKING:
+    from clgnn.data.tables import Schema
+
+SHOWN = 20
+"""So many columns are shown before training; of the others only how many there are of each kind."""
+
+
+def columns_text(schema: Schema, shown: int | None = None) -> str:
+    """Every column of the nodes' table, how it is read, and a detail, one line each.
+
+    Args:
+        schema: how the tables are read.
+        shown: so many columns at most; of the others only how many there are of each kind.
+
+    Example:
+        >>> from clgnn.data.columns import NumberColumn
+        >>> from clgnn.data.tables import Schema
+        >>> print(columns_text(Schema("id", "topic", ("art", "math"), (NumberColumn("age", 30.0, 10.0),))))
+        column  read as
+        id      ignored  id
+        topic   ignored  label, 2 classes: art, math
+        age     number   mean 30, std 10
+    """
+    described = schema.describe()
+    rows = [("column", "read as", ""), *described[:shown]]
+    if rest := described[len(rows) - 1 :]:
+        kinds = Counter(how for _, how, _ in rest)
+        rows.append((f"{len(rest):,} more", ", ".join(f"{n:,} {how}" for how, n in kinds.items()), ""))
+    name, how = (max(len(row[i]) for row in rows) for i in (0, 1))
+    return "\n".join(f"{a:<{name}}  {b:<{how}}  {c}".rstrip() for a, b, c in rows)
+
+
+def edges_text(schema: Schema, unused: tuple[str, ...] = ()) -> str:
+    """Which columns of the edges' table are read, in one sentence, and which are not used.
+
+    Example:
+        >>> from clgnn.data.tables import Schema
+        >>> edges_text(Schema("id", "topic", None, (), weight="strength"))
+        "Edges go from 'source' to 'target' and count in both directions; their weights are 'strength'."
+    """
+    ways = "count in both directions" if schema.undirected else "count in this direction alone"
+    weights = "they have no weights" if schema.weight is None else f"their weights are {schema.weight!r}"
+    rest = f"; not used: {', '.join(unused[:10])}{', ..' * (len(unused) > 10)}" if unused else ""
+    return f"Edges go from {schema.source!r} to {schema.target!r} and {ways}; {weights}{rest}."
+
+
+def schema_text(schema: Schema, data: Data, links: Edges) -> str:
+    """All of it, as the ``schema.txt`` of a model has it."""
+    parts = (
+        columns_text(schema),
+        edges_text(schema, links.unused),
+        f"In training: {counts_text(schema, data, links)}",
+    )
+    heading = "How the tables of this model are read. This file is for people; clgnn reads model.json."
+    return "\n\n".join((heading, *parts)) + "\n"
+
+
+def dropped(links: Edges) -> dict[str, int]:
+    """What was dropped or added up to make the edges, and how much of it there was."""
+    counts = {
+        "self-loops dropped": links.self_loops,
+        "duplicate rows added up": links.duplicates,
+        "pairs given in both directions": links.both_ways,
+    }
+    return {what: number for what, number in counts.items() if number}
+
+
+def counts_text(schema: Schema, data: Data, links: Edges, labels: tuple[int, int] | None = None) -> str:
+    """How large the graph is, and what was dropped to make it.
+
+    Args:
+        schema, data, links: how the tables are read, and what became of them.
+        labels: how many labels are learned from, and how many choose the epoch; by default it says how many
+            are known.
+    """
+    count = data.edge_index.size(1) // (2 if schema.undirected else 1)
+    kind = "undirected" if schema.undirected else "directed"
+    told = ", ".join(f"{number:,} {what}" for what, number in dropped(links).items())
+    parts = f"; {int(known(data.y).sum()):,} known labels" if schema.label else ""
+    if labels is not None:
+        parts = f"; {labels[0]:,} labels to learn from, {labels[1]:,} to choose epoch and iteration"
+    return (
+        f"{data.num_nodes:,} nodes, {count:,} {kind} edges{f' ({told})' if told else ''}, "
+        f"{data.x.size(1):,} feature columns{parts}."
+    )
