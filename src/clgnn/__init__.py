@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from clgnn.data import datasets, splits
     from clgnn.estimators import metrics
     from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
+    from clgnn.experiments.compare import compare
 
 __version__ = "0.2.0"
 __all__ = [
     "CollectiveClassifier",
     "CollectiveRegressor",
     "baselines",
+    "compare",
     "datasets",
     "load",
     "metrics",
@@ -29,6 +31,7 @@ __all__ = [
 _NAMES = {
     "CollectiveClassifier": "clgnn.estimators.collective",
     "CollectiveRegressor": "clgnn.estimators.collective",
+    "compare": "clgnn.experiments.compare",
     "load": "clgnn.baselines",
 }
 _MODULES = {

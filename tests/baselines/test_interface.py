@@ -131,7 +131,7 @@ def test_edge_weights_are_taken(make, method, graph, split):
     assert torch.allclose(model.predict_proba(weighted, split.observed_mask), expected, atol=1e-5)
     weighted.edge_weight = torch.cat([torch.ones(count), torch.full((300,), 100.0)])
     other = model.predict_proba(weighted, split.observed_mask)
-    blind = ("random", "logistic_regression", "hist_gradient_boosting")
+    blind = ("random", "majority", "logistic_regression", "hist_gradient_boosting")
     assert torch.allclose(other, expected, atol=1e-5) == (method in blind)
 
 
@@ -166,7 +166,7 @@ def test_make_takes_the_settings_that_a_method_has():
     assert baselines.make("gnn_all_labels", num_iterations=5).num_iterations == 0
     base = baselines.make("correct_and_smooth", gnn="gin", num_iterations=3).base
     assert (base.gnn, base.num_iterations) == ("gin", 0)
-    with pytest.raises(ValueError, match="method is 'luck'; expected one of random, ica"):
+    with pytest.raises(ValueError, match="method is 'luck'; expected one of random, majority, ica"):
         baselines.make("luck")
     with pytest.raises(ValueError, match="no method has a setting 'luck'"):
         baselines.make("ica", luck=7)

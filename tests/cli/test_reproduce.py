@@ -54,7 +54,7 @@ def test_it_writes_a_ledger_tables_and_figures(tmp_path):
 
 def test_the_same_command_again_runs_nothing(tmp_path, monkeypatch):
     quick(tmp_path)
-    monkeypatch.setattr(running, "run_trial", lambda trial: pytest.fail("ran again"))
+    monkeypatch.setattr(running, "run_trial", lambda *_: pytest.fail("ran again"))
     _, result = quick(tmp_path, "--json")
     assert json.loads(result.output)["done"] == 8
     assert json.loads(result.output)["failed"] == []
@@ -71,7 +71,7 @@ def test_more_trials_are_added_to_those_that_are_there(tmp_path):
 
 
 def test_when_all_trials_fail_they_are_named_and_it_exits_with_1(tmp_path, monkeypatch):
-    def fail(trial):
+    def fail(trial, *_):
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(running, "run_trial", fail)
@@ -91,7 +91,7 @@ def test_when_all_trials_fail_they_are_named_and_it_exits_with_1(tmp_path, monke
 def test_one_trial_that_is_done_is_a_success(tmp_path, monkeypatch):
     real = running.run_trial
 
-    def fail(trial):
+    def fail(trial, *_):
         if trial.method == "gcn+cl":
             raise RuntimeError("out of luck")
         return real(trial)
@@ -137,10 +137,10 @@ def test_failures_of_an_earlier_run_are_no_progress(tmp_path, monkeypatch):
 
     write(trials[0], "done")
     write(trials[1], "failed")
-    with MODULE._progress(ledger, 1, True, "main", trials):
+    with MODULE.progress(ledger, 1, True, "main", trials):
         pass
     assert bar.seen == [(1, ""), (1, "1 running, 1 left")]
-    with MODULE._progress(ledger, 1, True, "main", trials):
+    with MODULE.progress(ledger, 1, True, "main", trials):
         write(trials[1], "failed")
     assert bar.seen == [(1, ""), (2, "1 running, 0 left, 1 failed")]
 
@@ -162,7 +162,7 @@ def test_tuning_writes_what_it_chose_as_a_configuration(tmp_path):
 def test_a_cell_that_could_not_be_tuned_is_named(tmp_path, monkeypatch):
     real = running.run_trial
 
-    def fail(trial):
+    def fail(trial, *_):
         if trial.trial >= 1000 and trial.method == "gcn+cl":
             raise RuntimeError("out of luck")
         return real(trial)

@@ -8,7 +8,7 @@ import pytest
 from helpers.commands import call
 
 HEAVY = ("torch", "torch_geometric", "pandas", "sklearn", "scipy", "numpy", "matplotlib", "statsmodels")
-COMMANDS = ("run", "fit", "predict", "evaluate", "datasets", "theory", "report", "reproduce")
+COMMANDS = ("run", "schema", "fit", "predict", "evaluate", "datasets", "theory", "report", "reproduce")
 LOOK = """
 import sys
 from clgnn.cli import main

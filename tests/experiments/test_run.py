@@ -91,7 +91,7 @@ def test_a_failed_trial_is_recorded_and_does_not_stop_the_rest(tmp_path):
 def test_nothing_runs_twice(tmp_path, monkeypatch):
     ran = []
     real = running.run_trial
-    monkeypatch.setattr(running, "run_trial", lambda t: ran.append(t) or real(t))
+    monkeypatch.setattr(running, "run_trial", lambda t, *more: ran.append(t) or real(t, *more))
     planned = [trial(), trial("random")]
     run(planned[:1], tmp_path)
     run(planned, tmp_path)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from clgnn.baselines.correct_and_smooth import CorrectAndSmooth
     from clgnn.baselines.gmnn import GMNN
-    from clgnn.baselines.guess import Random
+    from clgnn.baselines.guess import Majority, Random
     from clgnn.baselines.ica import ICA
     from clgnn.baselines.label_propagation import LabelPropagation
     from clgnn.baselines.pl_em import PLEM
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 METHODS: dict[str, tuple[str, str]] = {
     "random": ("guess", "Random"),
+    "majority": ("guess", "Majority"),
     "ica": ("ica", "ICA"),
     "pl_em": ("pl_em", "PLEM"),
     "gmnn": ("gmnn", "GMNN"),
@@ -181,6 +182,7 @@ __all__ = [
     "LabelReuse",
     "Logistic",
     "LogisticNeighbors",
+    "Majority",
     "OnColumns",
     "Random",
     "Rival",

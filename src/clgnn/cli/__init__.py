@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any, NoReturn
+
 import click
 
 from clgnn import __version__
+from clgnn.cli.compare import compare
 from clgnn.cli.datasets import datasets
 from clgnn.cli.fit import fit
 from clgnn.cli.options import OPTION_OF, Refused
@@ -12,6 +16,7 @@ from clgnn.cli.predict import evaluate, predict
 from clgnn.cli.report import report
 from clgnn.cli.reproduce import reproduce
 from clgnn.cli.run import run
+from clgnn.cli.schema import schema
 from clgnn.cli.theory import theory
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True, "max_content_width": 100}
@@ -20,11 +25,23 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True, "max_con
 class Commands(click.Group):
     """Commands whose wrong input ends in one clear line and exit code 2."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            _refuse(error)
+
     def invoke(self, ctx: click.Context) -> object:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
         except (click.exceptions.Exit, click.Abort):
             raise
+        except click.UsageError as error:
+            _refuse(error)
         except (ValueError, OSError) as error:
             name, said, rest = str(error).partition(" is ")
             raise Refused(f"{OPTION_OF.get(name, name)}{said}{rest}") from error
@@ -37,11 +54,22 @@ class Commands(click.Group):
             raise Refused(f"it could not be computed: {first}") from error
 
 
+def _refuse(error: click.UsageError) -> NoReturn:
+    """A wrong option in one line, with the command whose help shows the right ones."""
+    path = "clgnn" if error.ctx is None else error.ctx.command_path
+    raise Refused(f"{error.format_message().rstrip('.')}; see `{path} --help`") from error
+
+
+def _show_warning(message: Warning | str, *place: Any, **named: Any) -> None:
+    """A warning in one line, without the place in the code."""
+    click.echo(f"Warning: {' '.join(str(message).split()).rstrip('.')}.", err=True)
+
+
 @click.group(cls=Commands, context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="clgnn")
 def main() -> None:
     """Collective learning: boosts any graph neural network on partially labelled graphs."""
 
 
-for command in (run, fit, predict, evaluate, datasets, theory, report, reproduce):
+for command in (run, compare, schema, fit, predict, evaluate, datasets, theory, report, reproduce):
     main.add_command(command)

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from clgnn.cli.tables import check_table, write_table
+
 _BAR = 40  # the width of the largest class, in characters
 
 root_option = click.option(
@@ -22,7 +24,7 @@ root_option = click.option(
 @root_option
 @click.pass_context
 def datasets(context: click.Context, root: Path | None) -> None:
-    """List the datasets, show one, or fetch its files."""
+    """List the datasets, show one, fetch its files, or write it as tables."""
     context.obj = root
     if context.invoked_subcommand is None:
         _list(root)
@@ -77,6 +79,24 @@ def get_(group_root: Path | None, names: tuple[str, ...], root: Path | None) -> 
             click.echo(f"{entry.name}: fetched {', '.join(file.name for file in new)} to {data_folder(root)}")
         else:
             click.echo(f"{entry.name}: here and intact in {data_folder(root)}")
+
+
+@datasets.command()
+@click.argument("name")
+@click.option("--nodes", required=True, type=click.Path(path_type=Path), help="Write the nodes to this file.")
+@click.option("--edges", required=True, type=click.Path(path_type=Path), help="Write the edges to this file.")
+@root_option
+@click.pass_obj
+def export(group_root: Path | None, name: str, nodes: Path, edges: Path, root: Path | None) -> None:
+    """Write a dataset as two tables, CSV or Parquet, such as `clgnn fit` reads."""
+    for path in (nodes, edges):
+        check_table(path, force=False)
+    from clgnn.data.datasets import as_tables, load
+
+    tables = as_tables(load(name, root or group_root))
+    for path, table in zip((nodes, edges), tables, strict=True):
+        write_table(table, path)
+    click.echo(f"{len(tables[0]):,} nodes in {nodes}, {len(tables[1]):,} edges in {edges}")
 
 
 def _list(root: Path | None) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,31 +10,40 @@ import click
 
 from clgnn.baselines import METHODS
 from clgnn.cli.options import (
+    OPTION_OF,
     Bars,
     GroupedCommand,
     asked_for,
+    check_writable,
     console,
     errors,
     option,
     output_options,
     parameters,
     print_json,
+    said_of_majority,
+    said_of_threshold,
     set_threads,
     settings,
 )
-from clgnn.cli.tables import add_start, feature_options, read_new, start_option, table_options
+from clgnn.cli.tables import (
+    add_start,
+    feature_options,
+    learn_schema,
+    show_tables,
+    start_option,
+    table_options,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
     from torch_geometric.data import Data
 
-    from clgnn.data.tables import Edges, Schema
+    from clgnn.data.tables import Schema
     from clgnn.estimators.node import NodeEstimator
 
 _MODEL = "The model"
-SHOWN = 20
-"""So many columns are shown before training; of the others only how many there are of each kind."""
 
 
 @click.command(cls=GroupedCommand)
@@ -51,14 +58,19 @@ SHOWN = 20
 @option("--force", is_flag=True, group=_MODEL, help="Replace a model that is there.")
 @option("--resume", is_flag=True, group=_MODEL, help="Go on after the last iteration that an interrupted fit "
         "finished.")  # fmt: skip
-@option("--method", default="collective", type=click.Choice(["collective", *METHODS]), group=_MODEL,
-        help="Use collective learning, or one of its rivals.")  # fmt: skip
+@option("--method", default="collective", type=click.Choice(["collective", "best", *METHODS]), group=_MODEL,
+        help="Use collective learning, one of its rivals, or the best of a comparison.")  # fmt: skip
+@option("--from", "comparison", type=click.Path(exists=True, file_okay=False), group=_MODEL,
+        help="With --method best: the folder that `clgnn compare` wrote.")  # fmt: skip
 @option("--task", default="auto", type=click.Choice(["auto", "classification", "regression"]), group=_MODEL,
         help="Predict classes or numbers; auto: numbers, if the labels have fractions.")  # fmt: skip
 @option("--split", group=_MODEL, help="Take train, val, test and observed from this column.")
 @option("--val-share", default=0.2, type=click.FloatRange(0, 1, max_open=True), group=_MODEL,
         help="Without --split: keep this share of the labels to choose epoch and iteration.")  # fmt: skip
 @option("--class-weight", type=click.Choice(["balanced"]), group=_MODEL, help="Weight rare classes more.")
+@option("--threshold", metavar="METRIC", group=_MODEL, help="After training, choose the probability from "
+        "which on a node is of the second class, on the validation labels, by this metric: accuracy, "
+        "balanced_accuracy, macro_f1 or f1:CLASS.")  # fmt: skip
 @start_option
 @settings
 @output_options
@@ -70,14 +82,16 @@ def fit(
     Labels that are blank are unknown. --test-labels says whether the graphs you will predict on have labels:
     none, or some (partial), which the model then learns to use.
     """
+    from clgnn.data.described import schema_text
     from clgnn.data.marks import marks
     from clgnn.estimators import checkpoints
+    from clgnn.estimators.metrics import majority
 
     out = Path(out.absolute().resolve())
     interrupted = out.with_name(out.name + ".partial")
     _check_output(out, interrupted, resume, force)
     given = {**parameters(options), "class_weight": options.pop("class_weight")}
-    nodes, edges, schema = _schema(label, options)
+    nodes, edges, schema = learn_schema(label, options)
     links = schema.edges(nodes, edges)
     data = schema.graph(nodes, links, label)
     del edges
@@ -85,53 +99,38 @@ def fit(
     masks = _masks(data, nodes, options["split"], options["val_share"], given["seed"])
     train, validation, observed = masks
     _check_classes(schema, data.y, train, validation)
+    by = _threshold_metric(options["threshold"], schema, data.y, train, validation)
+    if given["start"] == "given" and options["start_predictions"] is None:
+        raise ValueError("--start given needs first predictions; name their table with --start-predictions")
     if options["start_predictions"] is not None:
         given["start"] = "given"
         add_start(data, options["start_predictions"], nodes, schema, data.y[train].unique().tolist())
-    model = _model(method, schema, given)
+    model = _model(method, options["comparison"], schema, given)
     if not as_json and not quiet:
-        _show_tables(schema, data, links, int(train.sum()), int(validation.sum()))
+        show_tables(schema, data, links, (int(train.sum()), int(validation.sum())))
     if resume and not model.resumable:
         raise ValueError(f"--resume is for fits in iterations, and --method {method} has none; leave it out")
     if force and not resume and model.resumable:
         checkpoints.discard(interrupted)
-    try:
-        _fit(model, data, *masks, interrupted, quiet)
-    except KeyboardInterrupt:
-        hint = "; the same command with --resume goes on after the last iteration that was finished"
-        errors.print(f"Interrupted{hint if interrupted.exists() else ''}.", highlight=False)
-        raise click.exceptions.Exit(130) from None
+    _fit(model, data, *masks, interrupted, quiet)
+    accuracy = _after(model, data, *masks, by)
     learned = train if observed is None or not model.trains_on_observed else train | observed
     seen = (learned | validation).numpy()
     known_as = marks(nodes[schema.id], data.x)
     extra = {"table": schema.to_json(), "learned_from": [known_as[i] for i in seen.nonzero()[0]]}
-    model.save(out, force, extra=extra)
+    model.save(out, force, extra=extra, schema=schema_text(schema, data, links))
     if model.resumable:
         checkpoints.discard(interrupted)
+    judged = data.y[validation]
     if as_json:
         counts = {"train": int(train.sum()), "validation": int(validation.sum())}
         print_json({
             "model": str(out), "nodes": data.num_nodes, "labels": counts, "metric": model.metric_name,
-            "best": _best(model), "best_iteration": model.best_iteration_,
+            "best": _best(model), "best_iteration": model.best_iteration_, "threshold": model.threshold_,
+            "accuracy": accuracy, "majority_accuracy": None if accuracy is None else majority(judged)[1],
         })  # fmt: skip
         return
-    _show(model, out)
-
-
-def _schema(label: str, options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
-    """The tables, and how they are read."""
-    from clgnn.data.tables import Schema, column
-
-    nodes, edges, fields = read_new(options)
-    split = options["split"]
-    if split is not None:
-        column(nodes, split, "nodes", "--split")
-    ignore = (*options.pop("ignore"), *((split,) if split else ()))
-    kinds = {name: options.pop(name) for name in ("categorical", "numeric", "date", "features")}
-    undirected, task = options.pop("undirected"), options.pop("task")
-    id_column = fields.pop("id")
-    schema = Schema.learn(nodes, label, id_column, ignore, task, **kinds, undirected=undirected, **fields)
-    return nodes, edges, schema
+    _show(model, schema, judged, accuracy, out)
 
 
 def _fit(
@@ -143,18 +142,82 @@ def _fit(
     interrupted: Path,
     quiet: bool,
 ) -> None:
+    from clgnn.estimators.checkpoints import finished_epochs
+
     chosen = validation if bool(validation.any()) else None
+    if observed is not None and model.refuses_labels() and not model.trains_on_observed:
+        errors.print(
+            f"{int(observed.sum()):,} rows say observed; their labels are not used: --test-labels is none.",
+            highlight=False,
+        )
+        observed = None
     resumable: dict[str, Any] = {"checkpoint": interrupted} if model.resumable else {}
-    with Bars(quiet, model.metric_name) as bars, bars.fit("fit", model) as on_epoch:
-        model.fit(data, train, chosen, observed_mask=observed, on_epoch=on_epoch, **resumable)
+    finished = finished_epochs(interrupted) if model.resumable else []
+    try:
+        with Bars(quiet, model.metric_name) as bars, bars.fit("fit", model, finished) as on_epoch:
+            model.fit(data, train, chosen, observed_mask=observed, on_epoch=on_epoch, **resumable)
+    except KeyboardInterrupt:
+        hint = "; the same command with --resume goes on after the last iteration that was finished"
+        errors.print(f"Interrupted{hint if interrupted.exists() else ''}.", highlight=False)
+        raise click.exceptions.Exit(130) from None
 
 
-def _model(method: str, schema: Schema, given: dict[str, Any]) -> NodeEstimator:
+def _after(
+    model: NodeEstimator,
+    data: Data,
+    train: Tensor,
+    validation: Tensor,
+    observed: Tensor | None,
+    by: str | None,
+) -> float | None:
+    """Chooses the threshold, if one is asked for; the accuracy on the validation nodes, if there is one."""
+    from clgnn.estimators.labelling import Classes
+
+    if not isinstance(model.labelling_, Classes) or not bool(validation.any()):
+        return None
+    shown = None
+    if model.sees_labels():
+        shown = train if observed is None else observed
+    if by is not None:
+        model.choose_threshold(data, validation, shown, by)
+    return model.score(data, validation, shown, metric="accuracy")
+
+
+def _threshold_metric(
+    metric: str | None, schema: Schema, y: Tensor, train: Tensor, validation: Tensor
+) -> str | None:
+    """What the threshold is chosen by, with the number of the class; what can't be is refused early."""
+    from clgnn.estimators.threshold import threshold_metric
+
+    if metric is None:
+        return None
+    if schema.classes is None:
+        raise ValueError(f"--threshold is for two classes, and {schema.label!r} holds numbers: leave it out")
+    learned, judged = ([schema.classes[c] for c in y[mask].unique().tolist()] for mask in (train, validation))
+    try:
+        threshold_metric(metric, learned)
+    except ValueError as error:
+        raise ValueError(str(error).replace("metric is", "--threshold is", 1)) from error
+    if len(judged) < 2:
+        there = f"all of them are {judged[0]!r}" if judged else "there are none"
+        raise ValueError(
+            f"--threshold needs validation labels of both classes, and {there}; raise --val-share, or say "
+            "val in more rows of --split"
+        )
+    return numbered(metric, schema.classes)
+
+
+def _model(method: str, comparison: str | None, schema: Schema, given: dict[str, Any]) -> NodeEstimator:
     from clgnn import baselines
     from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
 
     if schema.classes is not None:
-        given = {**given, "metric": _numbered(given["metric"], schema.classes)}
+        given = {**given, "metric": numbered(given["metric"], schema.classes)}
+    if (method == "best") != (comparison is not None):
+        raise ValueError("--method best and --from belong together; give both: --method best --from FOLDER")
+    if comparison is not None:
+        return _best_of(comparison, schema, asked_for(given))
+    if schema.classes is not None:
         if method == "collective":
             return CollectiveClassifier(**given)
         return baselines.make(method, **asked_for(given))  # what is not asked for is as the rival has it
@@ -163,7 +226,28 @@ def _model(method: str, schema: Schema, given: dict[str, Any]) -> NodeEstimator:
     return CollectiveRegressor(**{name: value for name, value in given.items() if name != "class_weight"})
 
 
-def _numbered(metric: str | None, classes: Sequence[str]) -> str | None:
+def _best_of(comparison: str, schema: Schema, given: dict[str, Any]) -> NodeEstimator:
+    """The method that was the best in a comparison, with its settings there and those that are given."""
+    from clgnn.experiments.compare import opened
+
+    found = opened(comparison)
+    task = "regression" if schema.classes is None else "classification"
+    if found.task != task:
+        raise ValueError(
+            f"--from {comparison} is a {found.task}, and {schema.label!r} a {task}; choose another"
+        )
+    model = found.model()
+    if wrong := given.keys() - model.get_params(deep=False).keys():
+        names = ", ".join(OPTION_OF.get(name, name) for name in sorted(wrong))
+        raise ValueError(
+            f"{names}: {found.best}, the best of {comparison}, has no such setting; leave it out"
+        )
+    errors.print(f"The best of {comparison} is {found.best}.", highlight=False, markup=False)
+    model.set_params(**given)
+    return model
+
+
+def numbered(metric: str | None, classes: Sequence[str]) -> str | None:
     """``f1:CLASS`` with the number of the class that the table calls so."""
     if metric is None or not metric.startswith("f1:"):
         return metric
@@ -174,11 +258,7 @@ def _numbered(metric: str | None, classes: Sequence[str]) -> str | None:
 
 
 def _check_output(out: Path, interrupted: Path, resume: bool, force: bool) -> None:
-    for folder in out.parents:
-        if folder.exists():
-            if not folder.is_dir() or not os.access(folder, os.W_OK):
-                raise ValueError(f"--out {out} can't be written: {folder} is no folder that you may write to")
-            break
+    check_writable(out)
     if out.is_file():
         raise ValueError(f"--out {out} is a file; expected a folder for the model: choose another")
     if out.is_dir() and any(out.iterdir()):
@@ -227,41 +307,7 @@ def _best(model: NodeEstimator) -> list[float | None]:
     return [None if value != value else float(value) for value in values]
 
 
-def _show_tables(schema: Schema, data: Data, links: Edges, train: int, validation: int) -> None:
-    """How every column is read, and what was dropped: to be looked at before training."""
-    from rich.table import Table
-
-    table = Table("column", "read as", "", box=None, pad_edge=False)
-    rows = schema.describe()
-    for row in rows[:SHOWN]:
-        table.add_row(*row)
-    if len(rows) > SHOWN:
-        kinds = Counter(how for _, how, _ in rows[SHOWN:])
-        table.add_row(
-            f"{len(rows) - SHOWN:,} more", ", ".join(f"{n:,} {how}" for how, n in kinds.items()), ""
-        )
-    console.print(table)
-    count = data.edge_index.size(1) // (2 if schema.undirected else 1)
-    kind = "undirected" if schema.undirected else "directed"
-    dropped = [
-        f"{number:,} {what}"
-        for number, what in (
-            (links.self_loops, "self-loops dropped"),
-            (links.duplicates, "duplicate rows added up"),
-            (links.both_ways, "pairs given in both directions"),
-        )
-        if number
-    ]
-    told = f" ({', '.join(dropped)})" if dropped else ""
-    console.print(
-        f"{data.num_nodes:,} nodes, {count:,} {kind} edges{told}, "
-        f"{data.x.size(1):,} feature columns; {train:,} labels to learn from, {validation:,} to choose epoch "
-        "and iteration.",
-        highlight=False,
-    )
-
-
-def _show(model: NodeEstimator, out: Path) -> None:
+def _show(model: NodeEstimator, schema: Schema, judged: Tensor, accuracy: float | None, out: Path) -> None:
     from rich.table import Table
 
     best, metric = _best(model), model.metric_name.replace("_", " ")
@@ -274,4 +320,9 @@ def _show(model: NodeEstimator, out: Path) -> None:
             chosen = t == model.best_iteration_ and len(best) > 1
             table.add_row(f"{name}, predicts" if chosen else name, "–" if value is None else f"{value:.4f}")
         console.print(table)
-    console.print(f"The model is in {out}.", highlight=False, soft_wrap=True)
+    told = [said_of_threshold(model, schema.classes)]
+    if accuracy is not None and schema.classes is not None:
+        told.append(said_of_majority(accuracy, judged, schema.classes, "validation"))
+    for sentence in (*told, f"The model is in {out}."):
+        if sentence is not None:
+            console.print(sentence, highlight=False, markup=False, soft_wrap=True)

@@ -69,16 +69,17 @@ def reproduce(
     from clgnn.experiments import reproduce as library
     from clgnn.experiments.ledger import Ledger
 
-    watch = partial(_progress, Ledger(out), options["jobs"], quiet)
+    watch = partial(progress, Ledger(out), options["jobs"], quiet)
     outcome = library.reproduce(
-        experiment, out, only=_list(only), methods=_list(methods), watch=watch, **options
+        experiment, out, only=names_in(only), methods=names_in(methods), watch=watch, **options
     )
     _show(out, outcome, as_json)
     if not outcome.done and len(outcome.failed):
         context.exit(1)
 
 
-def _list(text: str | None) -> list[str]:
+def names_in(text: str | None) -> list[str]:
+    """The names that commas separate."""
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
@@ -92,7 +93,7 @@ def _show(out: Path, outcome: Outcome, as_json: bool) -> None:
         paths.insert(0, out / "trials.csv")
         if why_no_figures:
             errors.print(f"No figures: {why_no_figures}", highlight=False)
-    _name_failed(outcome.not_tuned, "not tuned")
+    name_failed(outcome.not_tuned, "not tuned")
     if as_json:
         failed = outcome.failed[["key", "error"]].to_dict("records")
         print_json({"done": outcome.done, "failed": failed, "files": [str(path) for path in paths]})
@@ -100,7 +101,7 @@ def _show(out: Path, outcome: Outcome, as_json: bool) -> None:
     for table in paper_tables.tables(outcome.trials).values():
         for part in rendering.parts(table, console.width):
             console.print(rendering.to_rich(part))
-    _name_failed(outcome.failed, "failed")
+    name_failed(outcome.failed, "failed")
     if paths:
         page = f"`clgnn report {out} --out report.html` makes a page of them"
         said = f"The tables and figures are in {out}; {page}."
@@ -111,7 +112,8 @@ def _show(out: Path, outcome: Outcome, as_json: bool) -> None:
     )
 
 
-def _name_failed(rows: pd.DataFrame, what: str) -> None:
+def name_failed(rows: pd.DataFrame, what: str) -> None:
+    """Prints which trials failed, and why."""
     for row in rows.to_dict("records"):
         number = f", trial {row['trial']}" if what == "failed" else ""
         errors.print(
@@ -124,7 +126,7 @@ def _name_failed(rows: pd.DataFrame, what: str) -> None:
 
 
 @contextmanager
-def _progress(ledger: Ledger, jobs: int, quiet: bool, name: str, planned: Sequence[Trial]) -> Iterator[None]:
+def progress(ledger: Ledger, jobs: int, quiet: bool, name: str, planned: Sequence[Trial]) -> Iterator[None]:
     """A bar that follows the ledger, whoever writes it: trials done, running, left and failed."""
     from clgnn.experiments.ledger import now
 

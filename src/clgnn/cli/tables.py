@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from clgnn.cli.options import Command, option
+from clgnn.cli.options import Command, check_writable, console, errors, option
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch import Tensor
     from torch_geometric.data import Data
 
-    from clgnn.data.tables import Schema
+    from clgnn.data.tables import Edges, Schema
+    from clgnn.estimators.node import NodeEstimator
 
 _TABLES, _COLUMNS = "Tables", "Columns"
 _NAMES = ("id_column", "source", "target", "weight")
 _DEFAULTS = {"id_column": "id", "source": "source", "target": "target"}
 
 
-def table_options(fitting: bool) -> Callable[[Command], Command]:
+def table_options(fitting: bool, required: bool = True) -> Callable[[Command], Command]:
     """The two tables, how their files are read, and the names of their columns.
 
     A command that does not fit takes from the model what is not given.
@@ -32,9 +35,9 @@ def table_options(fitting: bool) -> Callable[[Command], Command]:
 
     of_model = "" if fitting else "  [default: as in training]"
     options = [
-        option("--nodes", required=True, type=click.Path(), group=_TABLES,
+        option("--nodes", required=required, type=click.Path(), group=_TABLES,
                help="Read the nodes from this table, CSV or Parquet, one row per node."),
-        option("--edges", required=True, type=click.Path(), group=_TABLES,
+        option("--edges", required=required, type=click.Path(), group=_TABLES,
                help="Read the edges from this table, CSV or Parquet, one row per edge."),
         option("--delimiter", group=_TABLES, help="Split CSV rows at this character.  [default: detected]"),
         option("--encoding", group=_TABLES, help="Read CSV files in this encoding.  [default: UTF-8]"),
@@ -116,3 +119,86 @@ def read_known(schema: Schema, options: dict[str, Any]) -> tuple[pd.DataFrame, p
     nodes = read_table(options.pop("nodes"), text=schema.text, blank=blank, **reading)
     edges = read_table(options.pop("edges"), text=(schema.source, schema.target), blank=blank, **reading)
     return nodes, edges, schema
+
+
+def learn_schema(label: str | None, options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
+    """The tables of nodes and edges, and how a fit reads them."""
+    from clgnn.data.tables import Schema, column
+
+    nodes, edges, fields = read_new(options)
+    split = options["split"]
+    if split is not None:
+        column(nodes, split, "nodes", "--split")
+    ignore = (*options.pop("ignore"), *((split,) if split else ()))
+    kinds = {name: options.pop(name) for name in ("categorical", "numeric", "date", "features")}
+    undirected, task = options.pop("undirected"), options.pop("task")
+    id_column = fields.pop("id")
+    schema = Schema.learn(nodes, label, id_column, ignore, task, **kinds, undirected=undirected, **fields)
+    return nodes, edges, schema
+
+
+def show_tables(schema: Schema, data: Data, links: Edges, labels: tuple[int, int] | None = None) -> None:
+    """How every column is read, and what was dropped: to be looked at before training."""
+    from clgnn.data.described import SHOWN, columns_text, counts_text, edges_text
+
+    of_edges = edges_text(schema, links.unused)
+    for text in (columns_text(schema, SHOWN), of_edges, counts_text(schema, data, links, labels)):
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def read_schema(path: str, content: dict[str, Any]) -> Schema:
+    """How a model reads tables, from what its folder says of itself."""
+    from clgnn.data.tables import Schema
+
+    extra = content.get("extra") or {}
+    if not isinstance(extra, dict) or "table" not in extra:
+        raise ValueError(f"{path} was not fitted from tables; expected a model that `clgnn fit` wrote")
+    try:
+        return Schema.from_json(extra["table"])
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path} is damaged (its schema: {error}); fit the model again") from error
+
+
+def unseen_classes(estimator: NodeEstimator, schema: Schema, y: Tensor) -> Tensor:
+    """The nodes of a class that no training label had, bool ``[N]``."""
+    import torch
+
+    from clgnn.data.graph import known
+
+    if schema.classes is None:
+        return torch.zeros_like(y, dtype=torch.bool)
+    return known(y) & ~torch.isin(y, estimator.classes_)
+
+
+def say_unseen(unseen: Tensor, y: Tensor, schema: Schema, what: str) -> None:
+    """Says how many nodes have such a class, what follows from it, and how the classes are called."""
+    if schema.classes is None or not bool(unseen.any()):
+        return
+    values, counts = y[unseen].unique(return_counts=True)
+    names = [f"{schema.classes[c]!r} {n:,}" for c, n in zip(values.tolist(), counts.tolist(), strict=True)]
+    errors.print(
+        f"{int(unseen.sum()):,} {what}: no label in training had their class ({', '.join(names)}).",
+        highlight=False, markup=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+def check_table(out: Path, force: bool) -> None:
+    """Refuses a name that no table can be written to."""
+    if out.is_dir():
+        raise ValueError(f"--out {out} is a folder; expected a file name that ends in .csv, .parquet or .pq")
+    if out.suffix.lower() not in (".csv", ".parquet", ".pq"):
+        raise ValueError(f"{out} ends in {out.suffix or 'nothing'}; expected .csv, .parquet or .pq")
+    if out.exists() and not force:
+        raise ValueError(f"{out} exists; choose another --out, or --force to replace it")
+    check_writable(out)
+
+
+def write_table(table: pd.DataFrame, out: Path) -> None:
+    """Writes a table as CSV or Parquet, by the end of its name, in whole or not at all."""
+    from clgnn.files import written
+
+    with written(out) as temporary:
+        if out.suffix.lower() == ".csv":
+            table.to_csv(temporary, index=False)
+        else:
+            table.to_parquet(temporary, index=False)

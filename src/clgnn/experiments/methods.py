@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from clgnn.estimators.settings import GNNS as OUR_GNNS
+
 Cell: TypeAlias = tuple[str, int, int, str]
 """A dataset, its training labels as the paper prints them, the percent of test labels, and a method."""
 CELL = ["dataset", "train_labels", "test_label_percent", "method"]
@@ -30,7 +32,7 @@ TABULAR = (
     "hist_gradient_boosting_neighbors",
 )
 """What one has without a GNN: classifiers on each node's columns."""
-OWN_TRAINING = frozenset({*RIVALS, *TABULAR, "label_propagation"})
+OWN_TRAINING = frozenset({*RIVALS, *TABULAR, "majority", "label_propagation"})
 """Methods whose training is their own: of the settings of a GNN they share only :data:`GENERAL`."""
 GENERAL = ("test_labels", "metric", "class_weight")
 TRAINS_ON_TEST_GRAPH = frozenset({"gnn_all_labels", "cl_all_labels"})
@@ -61,18 +63,50 @@ def methods() -> list[str]:
         ['gcn', 'gcn+cl', 'gcn+cl-auto', 'gcn+start-mean', 'gcn+cl-uniform']
     """
     gnns = [name for gnn in GNNS for name in (gnn, *(f"{gnn}+{boost}" for boost in BOOSTS))]
-    return [*gnns, *RIVALS, *EXTRA, *TABULAR]
+    return [*gnns, *RIVALS, "majority", *EXTRA, *TABULAR]
 
 
 def gnn_of(method: str) -> str | None:
     """The GNN that a method is or boosts; None for a rival.
 
     Example:
-        >>> gnn_of("sage+cl"), gnn_of("ica")
-        ('sage', None)
+        >>> gnn_of("sage+cl"), gnn_of("gin"), gnn_of("ica")
+        ('sage', 'gin', None)
     """
     gnn = method.partition("+")[0]
-    return gnn if gnn in GNNS else None
+    return gnn if gnn in OUR_GNNS else None
+
+
+def check(method: str) -> None:
+    """Refuses a name that is no method: any of our GNNs, plain or boosted, or a rival.
+
+    Raises:
+        ValueError: if there is no such method.
+
+    Example:
+        >>> check("gin+cl")
+        >>> check("gcn+magic")
+        Traceback (most recent call last):
+            ...
+        ValueError: method is 'gcn+magic'; expected gcn, gcn+cl, gcn+cl-auto, ...
+    """
+    _, plus, boost = method.partition("+")
+    if method not in methods() and (gnn_of(method) is None or (plus and boost not in BOOSTS)):
+        others = [gnn for gnn in OUR_GNNS if gnn not in GNNS]
+        raise ValueError(
+            f"method is {method!r}; expected {', '.join(methods())}, or {', '.join(others)} in the place of "
+            "gcn"
+        )
+
+
+def collective(method: str) -> bool:
+    """Whether a method is collective learning, or one of its ablations.
+
+    Example:
+        >>> collective("gcn+cl-auto"), collective("gcn+start-mean"), collective("cl_all_labels")
+        (True, False, True)
+    """
+    return method.partition("+")[2].startswith("cl") or method == "cl_all_labels"
 
 
 def base(method: str) -> str | None:

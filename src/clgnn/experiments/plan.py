@@ -30,6 +30,7 @@ from clgnn.experiments.methods import (
     RIVALS,
     TABULAR,
     Cell,
+    check,
     gnn_of,
     methods,
 )
@@ -167,8 +168,7 @@ def trial_of(cell: Cell, number: int, config: Config, **tuned: Any) -> Trial:
         ValueError: if there is no such method, or no such setting.
     """
     method = cell[3]
-    if method not in methods():
-        raise ValueError(f"method is {method!r}; expected {', '.join(methods())}")
+    check(method)
     given = _rival(cell, config, tuned) if gnn_of(method) is None else _gnn(cell, config, tuned)
     if given.get("start") == "paper":
         del given["start"]

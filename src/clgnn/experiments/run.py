@@ -7,19 +7,19 @@ import json
 import time
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from os import PathLike
 from typing import Any
 
-import numpy as np
 import torch
 from joblib import Parallel, delayed, parallel_config
 from torch import Tensor
 
 from clgnn.data import datasets, splits
-from clgnn.data.graph import Graphs, Mask, as_list, as_mask
-from clgnn.estimators.metrics import CLASSIFICATION, as_array, find_metric, reliability
+from clgnn.data.graph import Graphs, Mask, as_mask, known, visible_labels
+from clgnn.estimators.labelling import Classes, measure
+from clgnn.estimators.metrics import as_array, reliability
 from clgnn.estimators.node import NodeEstimator, OnEpoch, ignore
 from clgnn.experiments.ledger import Ledger, now
 from clgnn.experiments.methods import CELL
@@ -60,14 +60,24 @@ def fit(
     return split.observed_mask if sees_labels else None
 
 
-def run_trial(trial: Trial) -> dict[str, Any]:
+Ground = tuple[Graphs, splits.Split[Any], NodeEstimator]
+"""What a trial stands on: the data, the split, and the model to be fitted."""
+Prepare = Callable[[Trial], Ground]
+
+
+def of_the_paper(trial: Trial) -> Ground:
+    """A dataset of the paper, its split with the number of the trial, and the method."""
+    data = _dataset(trial.dataset)
+    split = splits.paper(trial.dataset, trial.train_labels, trial.test_label_percent, trial.trial, data=data)
+    return data, split, trial.model()
+
+
+def run_trial(trial: Trial, prepare: Prepare = of_the_paper) -> dict[str, Any]:
     """Fits, predicts and judges; the row for the ledger.
 
     The test nodes are judged once, after everything was chosen on the validation nodes.
     """
-    data = _dataset(trial.dataset)
-    split = splits.paper(trial.dataset, trial.train_labels, trial.test_label_percent, trial.trial, data=data)
-    model = trial.model()
+    data, split, model = prepare(trial)
     reset_peak_memory()
     began = time.perf_counter()
     observed = fit(model, data, split, sees_labels=trial.test_label_percent > 0)
@@ -75,27 +85,43 @@ def run_trial(trial: Trial) -> dict[str, Any]:
     found = list(model.staged_predict_proba(data, observed))
     predicted = time.perf_counter()
 
-    stages = [as_array(p if isinstance(p, Tensor) else torch.cat(p)) for p in found]
-    test = as_mask(split.test_mask, data, "test_mask").numpy()
-    y = np.concatenate([graph.y.numpy() for graph in as_list(data)])
-    position = {label: i for i, label in enumerate(model.classes_.tolist())}
-    truth = np.array([position[label] for label in y[test].tolist()])
-    result = stages[model.best_iteration_]
-    score = find_metric(model.metric_name, CLASSIFICATION, model.classes_.tolist()).measure
+    stages = [p if isinstance(p, Tensor) else torch.cat(p) for p in found]
+    labels = model.labelling_
+    y = labels.encode(visible_labels(data, as_mask(split.test_mask, data, "test_mask")), "test_mask")
+    judged = known(y)
+    own = [] if model.metric is None else [model.metric]
+    metrics = [labels.metric(one) for one in dict.fromkeys([*labels.metrics, *own])]
+    chosen = labels.metric(model.metric or labels.default_metric)
+    scores = [measure(labels, chosen, y[judged], stage[judged]) for stage in stages]
+    result, classes = stages[model.best_iteration_], isinstance(labels, Classes)
+    truth, of_test = as_array(y[judged]), as_array(result[judged])
     return {
         "status": "done",
-        "metrics": {name: measure(truth, result[test]) for name, measure in CLASSIFICATION.items()},
+        "metrics": {one.name: measure(labels, one, y[judged], result[judged]) for one in metrics},
         "validation": model.best_score_,
-        "iterations": [score(truth, stage[test]) for stage in stages] if len(stages) > 1 else None,
-        "reliability": reliability(truth, result[test]),
-        "predictions": result.argmax(axis=1).astype(np.uint8).tobytes() if trial.trial == 0 else None,
+        "iterations": scores if len(stages) > 1 else None,
+        "reliability": reliability(truth, of_test) if classes else None,
+        "predictions": _coded(result) if classes and trial.trial == 0 else None,
         "seconds": fitted - began,
         "predict_seconds": predicted - fitted,
         "peak_memory": peak_memory(),
     }
 
 
-def work(folder: str | PathLike[str], trial: Trial, role: str = "result", threads: int | None = None) -> bool:
+def _coded(probabilities: Tensor) -> bytes | None:
+    """The predicted class of each node, one byte for each; None for more classes than a byte can tell."""
+    if probabilities.size(1) > 256:
+        return None
+    return probabilities.argmax(dim=1).to(torch.uint8).numpy().tobytes()
+
+
+def work(
+    folder: str | PathLike[str],
+    trial: Trial,
+    role: str = "result",
+    threads: int | None = None,
+    prepare: Prepare = of_the_paper,
+) -> bool:
     """Runs a trial and writes it to the ledger, unless it is done or another process runs it.
 
     Returns:
@@ -118,7 +144,7 @@ def work(folder: str | PathLike[str], trial: Trial, role: str = "result", thread
         }
         try:
             with parallel_config(backend="sequential"):  # a trial must not wait for workers that run trials
-                row |= run_trial(trial)
+                row |= run_trial(trial, prepare)
         except Exception as error:  # one trial must not end the others; the ledger says what went wrong
             row |= {"status": "failed", "error": f"{error}\n{traceback.format_exc()}"}
         ledger.write({**row, "finished": now()})
@@ -132,6 +158,7 @@ def run(
     jobs: int = 1,
     backend: str = "loky",
     role: str = "result",
+    prepare: Prepare = of_the_paper,
 ) -> None:
     """Runs the trials that are not done yet, several at a time.
 
@@ -142,6 +169,7 @@ def run(
         backend: ``"loky"`` for processes on this machine, or ``"ray"`` for the cluster that :func:`connect`
             connected to, whose workers must see the folder.
         role: the role of the trials in the ledger.
+        prepare: what each trial stands on; by default a dataset of the paper.
     """
     done = Ledger(folder).finished()
     left = [trial for trial in planned if trial.key not in done]
@@ -152,7 +180,7 @@ def run(
         parallel = Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="all" if backend == "ray" else jobs)
         with warnings.catch_warnings():  # a worker whose memory has grown is replaced; no trial is lost
             warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
-            parallel(delayed(work)(folder, trial, role, threads) for trial in left)
+            parallel(delayed(work)(folder, trial, role, threads, prepare) for trial in left)
 
 
 def connect(address: str | None = None) -> None:

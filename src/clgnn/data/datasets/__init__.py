@@ -3,6 +3,7 @@
 from clgnn.data.datasets.catalogue import CATALOGUE, FACEBOOK100, Entry, find
 from clgnn.data.datasets.embedded import citations, digits
 from clgnn.data.datasets.errors import DatasetError
+from clgnn.data.datasets.export import as_tables
 from clgnn.data.datasets.files import data_folder
 from clgnn.data.datasets.loading import get, is_here, load
 from clgnn.data.datasets.prepare import row_normalise, standardise
@@ -15,6 +16,7 @@ __all__ = [
     "DatasetError",
     "Entry",
     "Statistics",
+    "as_tables",
     "citations",
     "data_folder",
     "digits",
