@@ -156,6 +156,7 @@ def start(*arguments):
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_resume_after_a_kill_equals_an_uninterrupted_run(how, files):
     fit = [*FIT, "--ignore", "part", "--iterations", "8", "--epochs", "100", "--patience", "100"]
+    fit += ["--iteration-epochs", "150", "--iteration-patience", "150"]
     call(*fit, "--out", "whole")
     process = start(*fit, "--out", "model")
     marker = files / "model.partial" / "checkpoint.json"
