@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from clgnn import baselines, nn, theory
     from clgnn.baselines import load
     from clgnn.data import datasets, splits
-    from clgnn.estimators import metrics
+    from clgnn.estimators import callbacks, metrics
     from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
     from clgnn.experiments.compare import compare
 
@@ -18,6 +18,7 @@ __all__ = [
     "CollectiveClassifier",
     "CollectiveRegressor",
     "baselines",
+    "callbacks",
     "compare",
     "datasets",
     "load",
@@ -36,6 +37,7 @@ _NAMES = {
 }
 _MODULES = {
     "baselines": "clgnn.baselines",
+    "callbacks": "clgnn.estimators.callbacks",
     "datasets": "clgnn.data.datasets",
     "metrics": "clgnn.estimators.metrics",
     "nn": "clgnn.nn",

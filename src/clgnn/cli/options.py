@@ -23,6 +23,7 @@ from clgnn.estimators.settings import (
     CHOICES,
     CLASSIFICATION,
     GNNS,
+    OPTIMIZERS,
     PRESETS,
     REGRESSION,
     CollectiveSettings,
@@ -109,7 +110,7 @@ _SETTINGS: list[tuple[str, str, Any, str, str]] = [
      "Stop it after this many epochs without a better metric.  [default: a quarter of --patience]", _TRAIN),
     ("--lr", "lr", ABOVE_0, "Set the learning rate.", _TRAIN),
     ("--weight-decay", "weight_decay", click.FloatRange(min=0), "Set the weight decay.", _TRAIN),
-    ("--optimizer", "optimizer", click.Choice(CHOICES["optimizer"]), "Choose the optimiser.", _TRAIN),
+    ("--optimizer", "optimizer", click.Choice(OPTIMIZERS), "Choose the optimiser.", _TRAIN),
     ("--eval-every", "eval_every", COUNT, "Set the number of epochs between validations.", _TRAIN),
     ("--metric", "metric", str, f"Choose epoch and iteration by {', '.join(_METRICS)}, f1:CLASS or "
      "accuracy@0.5.  [default: accuracy; rmse for regression]", _TRAIN),

@@ -16,20 +16,19 @@ from torch import Tensor, nn
 from clgnn.collective.averaging import average
 from clgnn.collective.component import Component
 from clgnn.collective.inference import TestGraph, infer, predict
-from clgnn.collective.sampling import LabelInput, stream
+from clgnn.collective.sampling import LabelInput
 from clgnn.collective.start import Start
+from clgnn.collective.under_masks import UnderMasks
 from clgnn.data.graph import Graph, known
 from clgnn.engine.field import receptive_field
-
-KEPT_BYTES = 2**30
-"""Predictions under masks are carried on in so much memory; what is more is computed again."""
 
 
 @dataclass(frozen=True)
 class Schedule:
     """How an iteration is optimised: at most ``max_epochs`` gradient steps, the best of them kept.
 
-    Every ``eval_every`` of them, and the last, is validated.
+    Every ``eval_every`` of them, and the last, is validated. A ``scheduler`` of learning rates is made from
+    the optimiser, and steps after each epoch.
     """
 
     max_epochs: int
@@ -37,6 +36,7 @@ class Schedule:
     optimizer: Callable[[list[nn.Parameter]], torch.optim.Optimizer]
     max_grad_norm: float
     eval_every: int = 1
+    scheduler: Callable[[torch.optim.Optimizer], Any] | None = None
 
 
 class Verdict(NamedTuple):
@@ -93,6 +93,8 @@ class Problem:
             M = 0 they also are the Ŷ that training draws from.
         seed: where the randomness comes from.
         start: the first predictions; None for the paper's, which are those of Θ_0 with label columns.
+        loss: of the outputs ``[n, outputs]`` and labels ``[n]`` of the targets; None for their mean negative
+            log-likelihood.
     """
 
     graph: Graph
@@ -103,6 +105,7 @@ class Problem:
     test: TestGraph | None = None
     seed: int = 0
     start: Start | None = None
+    loss: Callable[[Tensor, Tensor], Tensor] | None = None
 
 
 @dataclass(frozen=True)
@@ -118,10 +121,11 @@ class Epoch:
 
 @dataclass
 class Iteration:
-    """Θ_t, and how it came about."""
+    """Θ_t, how it came about, and whether a callback has ended the fit in it."""
 
     component: Component
     epochs: list[Epoch] = field(default_factory=list)
+    stopped: bool = False
 
 
 class Diverged(ValueError):
@@ -187,7 +191,7 @@ def learn(
         start: gives the component that iteration t starts from, given those before it.
         schedule: of each iteration.
         finished: Θ_0, .., Θ_{t-1} of an earlier run.
-        on_epoch: called after each epoch.
+        on_epoch: called after each epoch. If it gives True, the iteration ends there, and so does all.
 
     Yields:
         Iterations t, .., T.
@@ -203,51 +207,12 @@ def learn(
             steps = _Steps(problem, t, start(components), components, predicted, under_masks)
             iteration = _iterate(steps, schedule, on_epoch)
         components.append(iteration.component)
+        if iteration.stopped:
+            yield iteration
+            return
         if problem.test is not None and t < num_iterations:
             predicted = predict(iteration.component, problem.graph, problem.test.inputs(t, predicted))
         yield iteration
-
-
-class UnderMasks:
-    """The mask M of an epoch, and Ŷ^(t-1) under that mask (equation 4).
-
-    Each epoch of an iteration has a mask of its own; the next iteration has the same ones, so that the
-    recursion under a mask goes on from where the last iteration left it: one pass per step, not t. What comes
-    out depends on the seed, the epoch and Θ_0, .., Θ_{t-1} alone, kept or not.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.kept: dict[int, tuple[int, Tensor]] = {}  # epoch: how many components, what they predict
-        self.starts: dict[bytes, Tensor] = {}  # mask: the first predictions
-
-    def __call__(self, epoch: int, components: Sequence[Component]) -> tuple[Tensor, Tensor | None]:
-        problem = self.problem
-        device, seed = problem.graph.x.device, problem.seed
-        assert problem.mask is not None
-        shown = problem.mask(stream(device, seed, 0, epoch))
-        level, predicted = self.kept.get(epoch, (0, None))
-        for number in range(level, len(components)):
-            if number == 0 and problem.start is not None:
-                predicted = self._started(problem.start, shown)
-                continue
-            generator = stream(device, seed, number + 1, epoch)
-            labels = problem.label_input(predicted, problem.y, shown, generator)
-            predicted = predict(components[number], problem.graph, [labels])
-        if predicted is not None:
-            room = (len(self.kept) + 1) * predicted.nbytes <= KEPT_BYTES
-            if room or epoch in self.kept:
-                self.kept[epoch] = len(components), predicted
-        return shown, predicted
-
-    def _started(self, start: Start, shown: Tensor) -> Tensor:
-        """The first predictions under a mask; the same for all masks if they see no labels."""
-        key = shown.cpu().numpy().tobytes() if start.sees_labels else b""
-        if key not in self.starts:
-            y = self.problem.y
-            unknown = torch.full_like(y, float("nan") if y.is_floating_point() else -1)
-            self.starts[key] = start.predict(self.problem.graph, torch.where(shown, y, unknown))
-        return self.starts[key]
 
 
 class _Steps:
@@ -294,7 +259,7 @@ class _Steps:
         here = None if predicted is None else predicted[nodes]
         y, shown = problem.y[nodes], shown[nodes]
         labels = problem.label_input(here, y, shown, self.generator)
-        loss_of = problem.label_input.family.loss
+        loss_of = problem.loss or problem.label_input.family.loss
         loss = gradient_step(self.component, optimizer, self.part, y, shown, labels, loss_of, max_grad_norm)
         if not math.isfinite(loss):
             raise Diverged(
@@ -315,6 +280,8 @@ def _iterate(steps: _Steps, schedule: Schedule, on_epoch: Callable[[Epoch], Any]
     """Iteration t: from the weights that it starts with to those of the best epoch."""
     component = steps.component
     optimizer = schedule.optimizer(list(component.parameters()))
+    scheduler = None if schedule.scheduler is None else schedule.scheduler(optimizer)
+    stopped = False
     epochs: list[Epoch] = []
     best: Verdict | None = None
     best_epoch, best_state = 0, None
@@ -328,7 +295,10 @@ def _iterate(steps: _Steps, schedule: Schedule, on_epoch: Callable[[Epoch], Any]
             best_state = copy.deepcopy(component.state_dict())
         metric = math.nan if verdict is None else verdict.metric
         epochs.append(Epoch(steps.t, epoch, loss, metric, time.perf_counter() - began))
-        on_epoch(epochs[-1])
+        _adjust(scheduler, verdict)
+        stopped = on_epoch(epochs[-1]) is True
+        if stopped:
+            break
         if best is not None and due and epoch - best_epoch >= schedule.patience:
             break
     if best_state is not None:
@@ -337,4 +307,13 @@ def _iterate(steps: _Steps, schedule: Schedule, on_epoch: Callable[[Epoch], Any]
         raise Diverged(
             f"weights of iteration {steps.t} are no numbers any more; use a lower learning rate (lr)"
         )
-    return Iteration(component.eval(), epochs)
+    return Iteration(component.eval(), epochs, stopped)
+
+
+def _adjust(scheduler: Any, verdict: Verdict | None) -> None:
+    """Sets the learning rate of the next epoch; a scheduler that waits for a plateau sees the score."""
+    if isinstance(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
+        if verdict is not None:
+            scheduler.step(-verdict.score)  # it lowers the rate when this does not fall
+    elif scheduler is not None:
+        scheduler.step()

@@ -112,13 +112,24 @@ class Progress:
     folder: Path | None = None
     key: str = ""
 
-    def follow(self, iterations: Iterable[Iteration]) -> None:
-        """Takes iterations in as they are learned, and writes each of them."""
+    def follow(
+        self, iterations: Iterable[Iteration], then: Callable[[Iteration], bool] = lambda iteration: False
+    ) -> None:
+        """Takes iterations in as they are learned, and writes each of them.
+
+        One that a callback has ended before its time is not written: a fit that goes on learns it again.
+
+        Args:
+            iterations: as they come.
+            then: called after each of them; if it gives True, no further one is learned.
+        """
         for iteration in iterations:
             self.components.append(iteration.component)
             self.epochs += iteration.epochs
-            if self.folder is not None:
+            if self.folder is not None and not iteration.stopped:
                 self._write(self.folder)
+            if then(iteration):
+                return
 
     def _write(self, folder: Path) -> None:
         """Writes the newest of the finished iterations; what was there of the others stays."""

@@ -48,7 +48,11 @@ class CollectiveClassifier(Collective):
         hidden_channels, num_layers, dropout: of the GNN, if it is given by name; ``hidden_channels`` also is
             the ``out_channels`` that a factory gets. ``num_layers=None`` is 2, and 10 for
             Snowball and Krylov.
-        lr, weight_decay, optimizer: of the optimiser, ``"adam"``, ``"adamw"`` or ``"rmsprop"``.
+        lr, weight_decay, optimizer: of the optimiser, ``"adam"``, ``"adamw"`` or ``"rmsprop"``; or your own,
+            a function ``(parameters) -> optimizer``, which then has its own rate.
+        scheduler: a function ``(optimizer) -> scheduler`` of learning rates, as ``torch.optim.lr_scheduler``
+            has them, for each iteration; it steps after every epoch.
+        loss: a function ``(outputs [n, C], labels [n]) -> loss`` in place of the cross-entropy.
         max_epochs: gradient steps of the plain GNN, at most.
         patience: its training ends after so many epochs without a better validation metric.
         iteration_epochs, iteration_patience: those of each iteration with predicted labels, which goes on

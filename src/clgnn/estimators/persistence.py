@@ -120,8 +120,9 @@ def _packed(estimator: NodeEstimator, arrays: dict[str, Tensor], prefix: str) ->
         parameters["class_weight"] = {int(c): float(w) for c, w in parameters["class_weight"].items()}
     if "device" in parameters:
         parameters["device"] = str(parameters["device"])
-    if callable(parameters.get("metric")):
-        parameters["metric"] = None  # it has chosen; a prediction does not need it
+    for name, default in (("metric", None), ("optimizer", "adam"), ("scheduler", None), ("loss", None)):
+        if callable(parameters.get(name)):
+            parameters[name] = default  # it has done its work; a prediction does not need it
     start = parameters.get("start", "")
     if not all(isinstance(one, str) for one in (start if isinstance(start, list | tuple) else [start])):
         parameters["start"] = None  # the estimators are kept as they were fitted

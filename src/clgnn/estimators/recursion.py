@@ -19,6 +19,7 @@ from clgnn.collective.learning import Iteration, Problem, Schedule, Validation, 
 from clgnn.collective.start import Start, widened
 from clgnn.data.graph import Graph, Graphs, Mask, as_mask, by_graph, known, visible_labels
 from clgnn.estimators import starts
+from clgnn.estimators.callbacks import Callback, Callbacks
 from clgnn.estimators.checkpoints import Progress, fingerprint
 from clgnn.estimators.labelling import Classes
 from clgnn.estimators.masks import step_masks
@@ -44,6 +45,7 @@ class Collective(Replay):
         masks: Any = None,
         checkpoint: str | PathLike[str] | None = None,
         on_epoch: OnEpoch = ignore,
+        callbacks: Sequence[Callback | OnEpoch] = (),
     ) -> Self:
         """Learns Θ_0, .., Θ_T.
 
@@ -60,7 +62,9 @@ class Collective(Replay):
             masks: a set of masks, bool ``[J, N]``, to draw from in place of random ones.
             checkpoint: a folder that each finished iteration is written to. If it holds iterations of the
                 same fit, which was interrupted, it goes on after them and ends with the same result.
-            on_epoch: called with each :class:`~clgnn.collective.learning.Epoch`.
+            on_epoch: called with each :class:`~clgnn.collective.learning.Epoch`; if it gives True, the fit
+                ends there.
+            callbacks: see :mod:`clgnn.callbacks`.
 
         Returns:
             self
@@ -83,11 +87,14 @@ class Collective(Replay):
             parts, kind = (*inputs, *labels, given), type(self).__qualname__
             key = fingerprint(self.get_params(deep=False), parts, kind)
             progress = Progress.resume(checkpoint, key, lambda t: self._build(graph, t))
-        progress.follow(self._plain(graph, y, validation, progress, partial(self._begin, graph), on_epoch))
+        hooks = Callbacks(self, (on_epoch, *callbacks))
+        hooks.before_fit()
+        begin = partial(self._begin, graph)
+        progress.follow(self._plain(graph, y, validation, progress, begin, hooks), hooks.after_iteration)
         self._fit_starts(task, progress.components, data, train_mask, val_mask, observed_mask)
         start = self._start(progress.components)
         problem = self._problem(graph, y, validation, start, masks)
-        return self._go_on(problem, progress, partial(self._begin, graph), on_epoch, validation)
+        return self._go_on(problem, progress, begin, hooks, validation)
 
     def adapt(
         self, data: Graphs, observed_mask: Mask, val_mask: Mask | None = None, *, on_epoch: OnEpoch = ignore
@@ -127,9 +134,10 @@ class Collective(Replay):
         def begin(before: Sequence[Component]) -> Component:
             return copy.deepcopy(learned[len(before)])
 
-        progress.follow(self._plain(graph, y, validation, progress, begin, on_epoch))
+        hooks = Callbacks(self, (on_epoch,))
+        progress.follow(self._plain(graph, y, validation, progress, begin, hooks))
         problem = self._problem(graph, y, validation, self._start(progress.components), None)
-        return self._go_on(problem, progress, begin, on_epoch, validation)
+        return self._go_on(problem, progress, begin, hooks, validation)
 
     def _plain(
         self,
@@ -138,26 +146,30 @@ class Collective(Replay):
         validation: Validation | None,
         progress: Progress,
         begin: Callable[[Sequence[Component]], Component],
-        on_epoch: OnEpoch,
+        hooks: Callbacks,
     ) -> Iterable[Iteration]:
         """Iteration 0 where it is the plain GNN, unless it is finished already."""
         if not self._has_plain_start() or progress.components:
             return ()
         problem = self._problem(graph, y, validation, None, None, plain=True)
-        return learn(problem, 0, begin, self._schedule(0), on_epoch=on_epoch)
+        return learn(problem, 0, begin, self._schedule(0), on_epoch=hooks.after_epoch)
 
     def _go_on(
         self,
         problem: Problem,
         progress: Progress,
         begin: Callable[[Sequence[Component]], Component],
-        on_epoch: OnEpoch,
+        hooks: Callbacks,
         validation: Validation | None,
     ) -> Self:
         """The iterations that are not finished yet, and the end of the fit."""
         schedule, finished = self._schedule(self.num_iterations), list(progress.components)
-        progress.follow(learn(problem, self.num_iterations, begin, schedule, finished, on_epoch))
-        return self._end(progress, problem.graph, validation)
+        if not hooks.stopped:
+            left = learn(problem, self.num_iterations, begin, schedule, finished, hooks.after_epoch)
+            progress.follow(left, hooks.after_iteration)
+        self._end(progress, problem.graph, validation)
+        hooks.after_fit()
+        return self
 
     def _problem(
         self,
@@ -183,7 +195,7 @@ class Collective(Replay):
         if validation is not None or mask is None:
             seen = torch.zeros_like(known(y)) if plain else None
             test = self._test_graph(graph, shown, start, label_input, None if seen is None else [seen])
-        return Problem(graph, y, label_input, mask, validation, test, int(self.seed), start)
+        return Problem(graph, y, label_input, mask, validation, test, int(self.seed), start, self.loss)
 
     def _begin(self, graph: Graph, before: Sequence[Component]) -> Component:
         """What an iteration starts from, given Θ_0, .., Θ_{t-1}."""
@@ -242,13 +254,17 @@ class Collective(Replay):
         )
 
     def _schedule(self, t: int) -> Schedule:
-        optimizer = partial(
-            OPTIMIZERS[self.optimizer], lr=float(self.lr), weight_decay=float(self.weight_decay)
-        )
+        optimizer: Any = self.optimizer
+        if isinstance(optimizer, str):
+            optimizer = partial(
+                OPTIMIZERS[optimizer], lr=float(self.lr), weight_decay=float(self.weight_decay)
+            )
         epochs, patience = int(self.max_epochs), int(self.patience)
         if t > 0:
             epochs, patience = iteration_budget(self.get_params(deep=False))
-        return Schedule(epochs, patience, optimizer, float(self.max_grad_norm), int(self.eval_every))
+        return Schedule(
+            epochs, patience, optimizer, float(self.max_grad_norm), int(self.eval_every), self.scheduler
+        )
 
     # The start
 

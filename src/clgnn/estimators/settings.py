@@ -37,7 +37,6 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "test_labels": ("none", "partial"),
     "inference_masks": ("sampled", "all"),
     "sampling": ("systematic", "iid"),
-    "optimizer": ("adam", "adamw", "rmsprop"),
     "propagation": ("auto", "edge_index"),
     **dict.fromkeys(("carry_weights", "keep_best", "calibrate", "learn_observed"), (True, False)),
 }
@@ -81,7 +80,27 @@ def number(words: str, inside: Callable[[float], bool], or_none: bool = False) -
 ABOVE_0 = number("a number above 0", lambda v: v > 0)
 SHARE = number("a number from 0 to 1", lambda v: 0 <= v <= 1)
 
+
+def function(words: str, *names: str | None) -> Expected:
+    """A function of the user's own, or one of some names.
+
+    Example:
+        >>> words, holds = function("a function of parameters", "adam")
+        >>> words, holds("adam"), holds(print), holds("magic")
+        ('adam, or a function of parameters', True, True, False)
+    """
+    said = "".join(f"{name}, " for name in names)
+    return (
+        f"{said}or {words}",
+        lambda value: value in names if isinstance(value, str | None) else callable(value),
+    )
+
+
+OPTIMIZERS = ("adam", "adamw", "rmsprop")
 RANGES: dict[str, Expected] = {
+    "optimizer": function("a function (parameters) -> optimizer", *OPTIMIZERS),
+    "scheduler": function("a function (optimizer) -> scheduler", None),
+    "loss": function("a function (outputs, labels) -> loss", None),
     "num_samples": count(),
     "num_iterations": count(0, " (the plain GNN)"),
     "num_masks": count(or_none=True),
@@ -144,7 +163,9 @@ class CollectiveSettings:
     dropout: float = 0.5
     lr: float = 0.01
     weight_decay: float = 5e-4
-    optimizer: Literal["adam", "adamw", "rmsprop"] = "adam"
+    optimizer: Literal["adam", "adamw", "rmsprop"] | Callable[[Any], Any] = "adam"
+    scheduler: Callable[[Any], Any] | None = None
+    loss: Callable[[Any, Any], Any] | None = None
     max_epochs: int = 2000
     patience: int = 400
     iteration_epochs: int | None = None
