@@ -14,6 +14,10 @@ QUICK = {
     "num_samples": 3,
     "num_iterations": 1,
     "num_rounds": 1,
+    "num_layers": 2,
+    "num_orders": 2,
+    "edge_epochs": 15,
+    "refine_epochs": 2,
     "C": 1.0,
     "smoothing": 1.0,
 }

@@ -160,12 +160,14 @@ def test_make_takes_the_settings_that_a_method_has():
         parameters = model.get_params()
         assert parameters["seed"] == 4
         assert parameters["metric"] == "brier"
-        for key in {"gnn", "lr", "alpha"} & set(parameters):
+        for key in {"gnn", "lr", "alpha"} & set(parameters) - model.fixed:
             assert parameters[key] in ("sage", 0.3, 0.5)
     assert baselines.make("rcc", labels="sampled").labels == "soft"
     assert baselines.make("gnn_all_labels", num_iterations=5).num_iterations == 0
     base = baselines.make("correct_and_smooth", gnn="gin", num_iterations=3).base
     assert (base.gnn, base.num_iterations) == ("gin", 0)
+    base = baselines.make("spn", gnn="gin", num_iterations=3, start="auto").base
+    assert (base.gnn, base.num_iterations, base.start) == ("gin", 0, "plain")
     with pytest.raises(ValueError, match="method is 'luck'; expected one of random, majority, ica"):
         baselines.make("luck")
     with pytest.raises(ValueError, match="no method has a setting 'luck'"):
@@ -179,7 +181,7 @@ def test_the_settings_of_collective_learning_suit_every_method(method, graph, sp
     assert model.predict_proba(graph).shape == (graph.num_nodes, 2)
 
 
-@pytest.mark.parametrize("name", ["label_reuse", "rcc", "rni"])
+@pytest.mark.parametrize("name", ["label_reuse", "rcc", "rni", "hopf", "relational_pooling"])
 def test_what_feeds_labels_back_is_not_the_plain_gnn(name, graph, split):
     with pytest.raises(ValueError, match="num_iterations is 0; expected 1 or more"):
         baselines.make(name, num_iterations=0).fit(graph, split.train_mask)
@@ -222,6 +224,16 @@ def test_a_damaged_or_other_folder_is_refused(graph, split, tmp_path):
         (baselines.LabelPropagation(num_steps=None), "num_steps is None"),
         (baselines.CorrectAndSmooth(base="gcn"), "base is a str; expected a classifier of nodes, or None"),
         (baselines.Random(test_labels="all"), "test_labels is 'all'"),
+        (baselines.RelationalPooling(num_identifiers=1), "num_identifiers is 1; expected an integer, 2 or"),
+        (baselines.DeepCollectiveInference(max_neighbors=0), "max_neighbors is 0; expected an integer, 1 or"),
+        (baselines.DeepCollectiveInference(balance="yes"), "balance is 'yes'; expected one of True, False"),
+        (baselines.ResidualPropagation(alpha=1), "alpha is 1; expected None or a number from -0.999 to"),
+        (
+            baselines.ResidualPropagation(base="gcn"),
+            "base is a str; expected an estimator of nodes such as C",
+        ),
+        (baselines.SPN(edge_strength=-1), "edge_strength is -1; expected None or a number, 0 or more"),
+        (baselines.SPN(base=baselines.ICA()), "expected a CollectiveClassifier with num_iterations=0"),
     ],
 )
 def test_wrong_parameters_are_refused(graph, split, model, message):

@@ -5,10 +5,10 @@ import torch
 from torch_geometric.nn import GCNConv, GINConv, SAGEConv
 
 from clgnn.engine.propagation import propagation
-from clgnn.nn import GCN, GIN, SAGE, Krylov, Snowball
+from clgnn.nn import GCN, GIN, SAGE, ColumnNetwork, Krylov, NIPMean, Snowball
 from clgnn.nn.snowball import _Layers
 
-ALL = [GCN, SAGE, Snowball, Krylov, GIN]
+ALL = [GCN, SAGE, Snowball, Krylov, GIN, NIPMean, ColumnNetwork]
 
 
 def make(kind, in_channels=8, **options):
@@ -138,6 +138,35 @@ def test_krylov_is_its_formula(graph):
     assert torch.allclose(gnn(graph.x.double(), graph.edge_index), gnn.last(h), atol=1e-12)
 
 
+def mean_of_neighbours(graph):
+    a = torch.zeros(24, 24).double()
+    a[graph.edge_index[1], graph.edge_index[0]] = 1
+    return a / a.sum(1, keepdim=True).clamp(min=1)
+
+
+def test_nip_mean_is_its_formula(graph):
+    gnn, a, x = make(NIPMean, 5, num_layers=3), mean_of_neighbours(graph), graph.x.double()
+    h = x
+    for k, (own, neighbors) in enumerate(zip(gnn.own, gnn.neighbors, strict=True)):
+        h = x @ own.weight.t() + own.bias + a @ h @ neighbors.weight.t()  # x itself, in every layer
+        h = h.relu() if k < 2 else h
+    assert torch.allclose(gnn(x, graph.edge_index), h, atol=1e-12)
+
+
+def test_column_network_is_its_formula(graph):
+    gnn, a = make(ColumnNetwork, 5, num_layers=4), mean_of_neighbours(graph)
+    assert torch.allclose(gnn.own.bias[6:], torch.tensor(-0.4).double())  # gates begin nearly closed
+    h = gnn.first(graph.x.double()).relu()
+    for _ in range(4):  # the same weights in every layer
+        both = gnn.own(h) + a @ h @ gnn.neighbors.weight.t()
+        gate = both[:, 6:].sigmoid()
+        h = gate * both[:, :6].relu() + (1 - gate) * h
+    assert torch.allclose(gnn(graph.x.double(), graph.edge_index), gnn.last(h), atol=1e-12)
+    assert sum(p.numel() for p in gnn.parameters()) == sum(
+        p.numel() for p in make(ColumnNetwork, 5, num_layers=9).parameters()
+    )
+
+
 def test_sage_draws_neighbours_in_training_only():
     centre = torch.stack([torch.arange(1, 12), torch.zeros(11, dtype=torch.long)])
     gnn, x = make(SAGE, 5, dropout=0.0), torch.rand(12, 5).double()
@@ -150,6 +179,6 @@ def test_sage_draws_neighbours_in_training_only():
 
 
 def test_depth_is_checked():
-    for kind, layers in ((GCN, 1), (SAGE, 1), (Snowball, 0), (Krylov, 0), (GIN, 0)):
+    for kind, layers in ((GCN, 1), (SAGE, 1), *((kind, 0) for kind in ALL[2:])):
         with pytest.raises(ValueError, match="at least"):
             make(kind, num_layers=layers)

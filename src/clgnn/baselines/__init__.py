@@ -16,13 +16,17 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from clgnn.baselines.architectures import HOPF, ColumnNetworkClassifier, RelationalPooling
     from clgnn.baselines.correct_and_smooth import CorrectAndSmooth
+    from clgnn.baselines.deep_collective_inference import DeepCollectiveInference
     from clgnn.baselines.gmnn import GMNN
     from clgnn.baselines.guess import Majority, Random
     from clgnn.baselines.ica import ICA
     from clgnn.baselines.label_propagation import LabelPropagation
     from clgnn.baselines.pl_em import PLEM
+    from clgnn.baselines.residuals import ResidualPropagation, ResidualRegression
     from clgnn.baselines.rival import Rival
+    from clgnn.baselines.spn import SPN
     from clgnn.baselines.tabular import (
         GradientBoosting,
         GradientBoostingNeighbors,
@@ -47,15 +51,26 @@ METHODS: dict[str, tuple[str, str]] = {
     "rni": ("variants", "RNI"),
     "gnn_all_labels": ("variants", "GNNAllLabels"),
     "cl_all_labels": ("variants", "CLAllLabels"),
+    "hopf": ("architectures", "HOPF"),
+    "column_network": ("architectures", "ColumnNetworkClassifier"),
+    "relational_pooling": ("architectures", "RelationalPooling"),
+    "deep_collective_inference": ("deep_collective_inference", "DeepCollectiveInference"),
+    "residual_propagation": ("residuals", "ResidualPropagation"),
+    "spn": ("spn", "SPN"),
     "logistic_regression": ("tabular", "Logistic"),
     "logistic_regression_neighbors": ("tabular", "LogisticNeighbors"),
     "hist_gradient_boosting": ("tabular", "GradientBoosting"),
     "hist_gradient_boosting_neighbors": ("tabular", "GradientBoostingNeighbors"),
 }
 """Every rival by its name: the file and the class. A class is imported when it is first asked for."""
-PLAIN = frozenset({"correct_and_smooth", "gnn_all_labels"})
+REGRESSION_METHODS: dict[str, tuple[str, str]] = {"residual_regression": ("residuals", "ResidualRegression")}
+"""The rivals for labels that are numbers."""
+ON_TOP = frozenset({"correct_and_smooth", "residual_propagation", "residual_regression", "spn"})
+"""Those that work on what another model says, their ``base``."""
+PLAIN = frozenset({"correct_and_smooth", "residual_propagation", "spn", "gnn_all_labels", "column_network"})
 """Those that train a plain GNN; a fair comparison gives it :func:`~clgnn.estimators.settings.all_epochs`."""
-_CLASSES = {**{name: module for module, name in METHODS.values()}, "Rival": "rival", "OnColumns": "tabular"}
+_ALL = {**METHODS, **REGRESSION_METHODS}
+_CLASSES = {**{name: module for module, name in _ALL.values()}, "Rival": "rival", "OnColumns": "tabular"}
 
 
 def __getattr__(name: str) -> Any:
@@ -71,9 +86,9 @@ def method(name: str) -> type[NodeEstimator]:
         >>> method("ica").__name__
         'ICA'
     """
-    if name not in METHODS:
-        raise ValueError(f"method is {name!r}; expected one of {', '.join(METHODS)}")
-    found: type[NodeEstimator] = __getattr__(METHODS[name][1])
+    if name not in _ALL:
+        raise ValueError(f"method is {name!r}; expected one of {', '.join(_ALL)}")
+    found: type[NodeEstimator] = __getattr__(_ALL[name][1])
     return found
 
 
@@ -81,10 +96,10 @@ def make(name: str, **settings: Any) -> NodeEstimator:
     """A rival by its name, from settings that are meant for several of them.
 
     Args:
-        name: one of :data:`METHODS`.
+        name: one of :data:`METHODS`, or of :data:`REGRESSION_METHODS`.
         settings: parameters of any of the methods, those of :class:`~clgnn.CollectiveClassifier` among
             them. A method takes those that it has, other than the ones that make it what it is (the
-            ``labels`` of ``rcc``); ``correct_and_smooth`` also hands them to its base, a plain GNN.
+            ``labels`` of ``rcc``); those of :data:`ON_TOP` also hand them to their base, a plain GNN.
 
     Raises:
         ValueError: if there is no such method, or no method at all has such a setting.
@@ -93,15 +108,18 @@ def make(name: str, **settings: Any) -> NodeEstimator:
         >>> make("rcc", gnn="sage", labels="sampled", seed=3).get_params()["labels"]
         'soft'
     """
-    from clgnn.estimators.collective import CollectiveClassifier
+    from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
 
     kind = method(name)
-    everything = _parameters(CollectiveClassifier).union(*(_parameters(method(other)) for other in METHODS))
+    everything = _parameters(CollectiveClassifier).union(*(_parameters(method(other)) for other in _ALL))
     for setting in settings.keys() - everything:
         raise ValueError(f"no method has a setting {setting!r}; expected {', '.join(sorted(everything))}")
-    if name == "correct_and_smooth" and "base" not in settings:
-        base = CollectiveClassifier(**_taken(method("gnn_all_labels"), settings), num_iterations=0)
-        settings = {**settings, "base": base}
+    if name in ON_TOP and "base" not in settings:
+        base = CollectiveRegressor if name in REGRESSION_METHODS else CollectiveClassifier
+        given = {**_taken(base, settings), "num_iterations": 0, "learn_observed": False}
+        if name == "spn":
+            given["start"] = "plain"  # its factors are one GNN
+        settings = {**settings, "base": base(**given)}
     return kind(**_taken(kind, settings))
 
 
@@ -151,8 +169,9 @@ def load(path: str | PathLike[str], gnn: GNN | None = None) -> NodeEstimator:
 
 def import_all() -> None:
     """Imports every kind of estimator, so that a saved model of any of them can be read."""
-    importlib.import_module("clgnn.estimators.collective")
-    for name in METHODS:
+    for name in ("collective", "multilabel"):
+        importlib.import_module(f"clgnn.estimators.{name}")
+    for name in _ALL:
         method(name)
 
 
@@ -167,14 +186,20 @@ def _taken(kind: type[NodeEstimator], settings: dict[str, Any]) -> dict[str, Any
 
 __all__ = [
     "GMNN",
+    "HOPF",
     "ICA",
     "METHODS",
+    "ON_TOP",
     "PLAIN",
     "PLEM",
     "RCC",
+    "REGRESSION_METHODS",
     "RNI",
+    "SPN",
     "CLAllLabels",
+    "ColumnNetworkClassifier",
     "CorrectAndSmooth",
+    "DeepCollectiveInference",
     "GNNAllLabels",
     "GradientBoosting",
     "GradientBoostingNeighbors",
@@ -185,6 +210,9 @@ __all__ = [
     "Majority",
     "OnColumns",
     "Random",
+    "RelationalPooling",
+    "ResidualPropagation",
+    "ResidualRegression",
     "Rival",
     "as_estimator",
     "load",

@@ -6,7 +6,7 @@ A draw is the inverse distribution function at a uniform point, so that the same
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import torch
@@ -54,6 +54,20 @@ def points(num_nodes: int, num_samples: int, sampling: Sampling, generator: torc
     return ((order + start) / num_samples).clamp_(max=1 - 2**-24)
 
 
+def identifiers(num_nodes: int, num_samples: int, columns: int, generator: torch.Generator) -> Tensor:
+    """K random numberings of the nodes, one-hot modulo m, ``[N, K, m]``.
+
+    Up to m nodes, no two of them have the same identifier.
+
+    Example:
+        >>> import torch
+        >>> identifiers(3, 1, 3, torch.Generator().manual_seed(0)).sum(dim=0)
+        tensor([[1., 1., 1.]])
+    """
+    draws = torch.rand(num_nodes, num_samples, generator=generator, device=generator.device)
+    return F.one_hot(draws.argsort(dim=0) % columns, columns).float()
+
+
 class LabelDistribution(Protocol):
     """What a label is: how it enters the GNN, how the output is read, drawn from and scored."""
 
@@ -65,11 +79,15 @@ class LabelDistribution(Protocol):
     def outputs(self) -> int:
         """How many numbers the head gives for each node (the parameters of its distribution)."""
 
+    @property
+    def points(self) -> int:
+        """How many uniform points a draw needs for each node."""
+
     def encode(self, y: Tensor) -> Tensor:
         """``[N]`` to ``[N, columns]``; an unknown label is a row of zeros."""
 
     def draw(self, parameters: Tensor, points: Tensor) -> Tensor:
-        """``[N, outputs]`` at points ``[N, K]`` to K draws ``[N, K, columns]``."""
+        """``[N, outputs]`` at points ``[N * points, K]`` to K draws ``[N, K, columns]``."""
 
     def mean(self, parameters: Tensor) -> Tensor:
         """The expected label columns, ``[N, columns]``."""
@@ -98,6 +116,7 @@ class Categorical:
 
     num_classes: int
     class_weight: tuple[float, ...] | None = None
+    points: ClassVar[int] = 1
 
     @property
     def columns(self) -> int:
@@ -142,6 +161,7 @@ class Gaussian:
     columns: int = 1
     outputs: int = 2
     minimum_scale: float = 1e-2
+    points: ClassVar[int] = 1
 
     def scale(self, parameters: Tensor) -> Tensor:
         return F.softplus(parameters[..., 1]) + self.minimum_scale
@@ -167,6 +187,56 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
+class Bernoulli:
+    """Several labels of 0 and 1 for each node, ``[N, L]``, unknown NaN; the parameters are logits.
+
+    As input, 1 is 1, 0 is -1, and an unknown label is 0.
+
+    Example:
+        >>> import torch
+        >>> family = Bernoulli(2)
+        >>> family.encode(torch.tensor([[1.0, torch.nan], [0.0, 1.0]]))
+        tensor([[ 1.,  0.],
+                [-1.,  1.]])
+        >>> family.draw(torch.tensor([[0.0, 9.0]]), torch.tensor([[0.4, 0.6], [0.4, 0.6]]))
+        tensor([[[ 1.,  1.],
+                 [-1.,  1.]]])
+    """
+
+    num_labels: int
+
+    @property
+    def columns(self) -> int:
+        return self.num_labels
+
+    @property
+    def outputs(self) -> int:
+        return self.num_labels
+
+    @property
+    def points(self) -> int:
+        return self.num_labels
+
+    def encode(self, y: Tensor) -> Tensor:
+        return (2 * y - 1).nan_to_num(0.0).float()
+
+    def draw(self, parameters: Tensor, points: Tensor) -> Tensor:
+        n, k = len(parameters), points.size(1)
+        point = points.view(n, self.num_labels, k).transpose(1, 2)
+        return torch.where(point < parameters.sigmoid().unsqueeze(1), 1.0, -1.0)
+
+    def mean(self, parameters: Tensor) -> Tensor:
+        return 2 * parameters.sigmoid() - 1
+
+    def uninformed(self, num_nodes: int, device: torch.device) -> Tensor:
+        return torch.zeros(num_nodes, self.num_labels, device=device)
+
+    def loss(self, parameters: Tensor, y: Tensor) -> Tensor:
+        there = ~y.isnan()
+        return F.binary_cross_entropy_with_logits(parameters[there], y[there].to(parameters.dtype))
+
+
+@dataclass(frozen=True)
 class LabelInput:
     """The label columns of the GNN's input in equation 2, Y_L * M + Ŷ * (1 - M), for K samples.
 
@@ -175,19 +245,22 @@ class LabelInput:
         labels: what stands in for the labels that are not shown. ``"sampled"``: K draws from the
             predictions. ``"soft"``: their probabilities, which adds no expressive power (the paper's
             corollary). ``"uniform"``: draws that know nothing. ``"observed"``: nothing, so that only true
-            labels are input. ``"none"``: no label columns at all, the plain GNN.
+            labels are input. ``"identifiers"``: no labels at all, but :func:`identifiers` of the nodes.
+            ``"none"``: no label columns at all, the plain GNN.
         num_samples: K.
         sampling: see :func:`points`.
+        num_identifiers: the columns in place of those of labels, for identifiers; 0 for labels.
     """
 
     family: LabelDistribution
-    labels: Literal["sampled", "soft", "uniform", "observed", "none"]
+    labels: Literal["sampled", "soft", "uniform", "observed", "identifiers", "none"]
     num_samples: int
     sampling: Sampling
+    num_identifiers: int = 0
 
     @property
     def columns(self) -> int:
-        return 0 if self.labels == "none" else self.family.columns
+        return 0 if self.labels == "none" else self.num_identifiers or self.family.columns
 
     def __call__(
         self, predicted: Tensor | None, y: Tensor, shown: Tensor, generator: torch.Generator
@@ -206,16 +279,20 @@ class LabelInput:
         n = len(y)
         if self.labels == "none":
             return torch.empty(n, 1, 0, device=y.device)
+        if self.labels == "identifiers":
+            return identifiers(n, self.num_samples, self.columns, generator)
         if self.labels == "observed" or predicted is None:
-            filled = torch.zeros(n, 1, self.family.columns, device=y.device)
+            filled = torch.zeros(n, 1, self.columns, device=y.device)
         elif self.labels == "soft":
             filled = self.family.mean(predicted).unsqueeze(1)
         else:
             if self.labels == "uniform":
                 predicted = self.family.uninformed(n, y.device)
-            u = points(n, self.num_samples, self.sampling, generator)
+            u = points(n * self.family.points, self.num_samples, self.sampling, generator)
             filled = self.family.draw(predicted, u)
         if not bool(shown.any()):
             return filled.to(self.family.encode(y[:1]).dtype)
-        truth = self.family.encode(y).unsqueeze(1)
-        return torch.where(shown.view(n, -1, 1), truth, filled)
+        truth, seen = self.family.encode(y).unsqueeze(1), shown.view(n, -1, 1)
+        if y.dim() == 2:  # of several labels some may be known
+            seen = seen & ~y.isnan().unsqueeze(1)
+        return torch.where(seen, truth, filled)

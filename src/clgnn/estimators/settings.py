@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Expected: TypeAlias = tuple[str, Callable[[Any], bool]]
 """What is expected of a setting, in words, and whether a value is that."""
 
-GNNS = ("gcn", "sage", "snowball", "tk", "krylov", "gin")
+GNNS = ("gcn", "sage", "snowball", "tk", "krylov", "gin", "nip", "column")
 """The GNNs that can be asked for by name; ``tk`` is the paper's word for Snowball."""
 CLASSIFICATION = (
     "accuracy",
@@ -30,7 +30,10 @@ CLASSIFICATION = (
     "calibration_error",
 )
 REGRESSION = ("r2", "rmse", "mae", "log_loss")
-LOWER_IS_BETTER = frozenset({"log_loss", "brier", "calibration_error", "rmse", "mae"})
+MULTILABEL = (
+    "macro_f1", "micro_f1", "accuracy", "hamming_loss", "roc_auc", "average_precision", "log_loss", "brier",
+)  # fmt: skip
+LOWER_IS_BETTER = frozenset({"log_loss", "brier", "calibration_error", "rmse", "mae", "hamming_loss"})
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "labels": ("sampled", "soft", "uniform", "observed"),

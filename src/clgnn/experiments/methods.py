@@ -25,6 +25,15 @@ EXTRA = (
     "cl_all_labels",
 )
 """The rivals that the paper does not have."""
+NAMED = (
+    "hopf",
+    "column_network",
+    "relational_pooling",
+    "deep_collective_inference",
+    "residual_propagation",
+    "spn",
+)
+"""The systems that the paper names beside its own, and does not compare with."""
 TABULAR = (
     "logistic_regression",
     "logistic_regression_neighbors",
@@ -32,12 +41,17 @@ TABULAR = (
     "hist_gradient_boosting_neighbors",
 )
 """What one has without a GNN: classifiers on each node's columns."""
-OWN_TRAINING = frozenset({*RIVALS, *TABULAR, "majority", "label_propagation"})
+OWN_TRAINING = frozenset({*RIVALS, *TABULAR, "majority", "label_propagation", "deep_collective_inference"})
 """Methods whose training is their own: of the settings of a GNN they share only :data:`GENERAL`."""
 GENERAL = ("test_labels", "metric", "class_weight")
 TRAINS_ON_TEST_GRAPH = frozenset({"gnn_all_labels", "cl_all_labels"})
 """Methods whose training targets include the observed labels of the test graph, which no other method has."""
-NEEDS_TEST_LABELS = TRAINS_ON_TEST_GRAPH | {"label_propagation", "correct_and_smooth", "label_reuse"}
+NEEDS_TEST_LABELS = TRAINS_ON_TEST_GRAPH | {
+    "label_propagation",
+    "correct_and_smooth",
+    "residual_propagation",
+    "label_reuse",
+}
 """Methods that are nothing, or the plain GNN, when the test graph has no labels."""
 BOOSTS: dict[str, dict[str, Any]] = {
     "cl": {"labels": "sampled"},
@@ -63,7 +77,7 @@ def methods() -> list[str]:
         ['gcn', 'gcn+cl', 'gcn+cl-auto', 'gcn+start-mean', 'gcn+cl-uniform']
     """
     gnns = [name for gnn in GNNS for name in (gnn, *(f"{gnn}+{boost}" for boost in BOOSTS))]
-    return [*gnns, *RIVALS, "majority", *EXTRA, *TABULAR]
+    return [*gnns, *RIVALS, "majority", *EXTRA, *NAMED, *TABULAR]
 
 
 def gnn_of(method: str) -> str | None:
