@@ -11,11 +11,14 @@ if TYPE_CHECKING:
     from clgnn.data import datasets, splits
     from clgnn.estimators import callbacks, metrics
     from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
+    from clgnn.estimators.multilabel import CollectiveMultiLabelClassifier
     from clgnn.experiments.compare import compare
+    from clgnn.experiments.tuning import tune
 
 __version__ = "0.2.0"
 __all__ = [
     "CollectiveClassifier",
+    "CollectiveMultiLabelClassifier",
     "CollectiveRegressor",
     "baselines",
     "callbacks",
@@ -26,14 +29,17 @@ __all__ = [
     "nn",
     "splits",
     "theory",
+    "tune",
 ]
 
 # Where each public name lives. A name is imported when it is first asked for: `clgnn --help` needs no torch.
 _NAMES = {
     "CollectiveClassifier": "clgnn.estimators.collective",
+    "CollectiveMultiLabelClassifier": "clgnn.estimators.multilabel",
     "CollectiveRegressor": "clgnn.estimators.collective",
     "compare": "clgnn.experiments.compare",
     "load": "clgnn.baselines",
+    "tune": "clgnn.experiments.tuning",
 }
 _MODULES = {
     "baselines": "clgnn.baselines",

@@ -166,7 +166,7 @@ def test_resume_after_a_kill_equals_an_uninterrupted_run(how, files):
     while process.poll() is None:  # Python may lose an interrupt, if it comes while an object is finalised
         process.send_signal(how)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=1)
+            process.wait(timeout=0.3)
     output, _ = process.communicate(timeout=60)
     assert process.returncode != 0
     assert marker.exists()

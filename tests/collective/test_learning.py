@@ -212,7 +212,7 @@ def test_predictions_of_a_step_come_from_its_mask_and_all_components_before(grap
 
 def test_without_memory_for_predictions_they_are_computed_again(graph, train, monkeypatch):
     kept = run(graph, train, mask=half(train))
-    monkeypatch.setattr("clgnn.collective.learning.KEPT_BYTES", 0)
+    monkeypatch.setattr("clgnn.collective.under_masks.KEPT_BYTES", 0)
     for a, b in zip(kept, run(graph, train, mask=half(train)), strict=True):
         assert torch.equal(weights(a.component), weights(b.component))
 

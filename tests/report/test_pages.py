@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from clgnn.experiments.leaderboard import leaderboard
+from clgnn.report import names
 from clgnn.report.comparison import from_comparison
 from clgnn.report.evaluation import from_evaluation
 from clgnn.report.graph_view import view
@@ -67,10 +68,10 @@ def drawn(graph):
     graph.y[20:] = -1
     p = torch.softmax(torch.randn(24, 3, generator=torch.Generator().manual_seed(0)), 1)
     roles = {"learned": torch.arange(24) < 10, "test": torch.arange(24) >= 10}
-    names = [f"<i>{i}</i>" for i in range(24)]
+    ids = [f"<i>{i}</i>" for i in range(24)]
     said = {"predicted": p.argmax(dim=1)}
     return p, view(
-        graph, said, roles, CLASSES, names, probabilities={"predicted": p}, spread={"predicted": p[:, 0]}
+        graph, said, roles, CLASSES, ids, probabilities={"predicted": p}, spread={"predicted": p[:, 0]}
     )
 
 
@@ -206,7 +207,7 @@ def test_the_numbers_of_a_leaderboard_are_those_of_its_frame(opened, board):
     values = board[1].pivot(index="method", columns="trial", values="value")
     assert by_split[1][1:] == [f"{100 * value:.1f}" for value in values.loc["gcn+cl"]]
     bold = page.locator("#table-0 tr.strong th")
-    assert bold.all_inner_texts() == ["GCN + CL"]  # not the one that trains on test labels
+    assert bold.all_inner_texts() == [names.method(board[0]["method"][0])]
 
 
 def test_the_numbers_of_an_evaluation(opened, contents):

@@ -10,6 +10,7 @@ import click
 from clgnn import __version__
 from clgnn.cli.compare import compare
 from clgnn.cli.datasets import datasets
+from clgnn.cli.explain import explain
 from clgnn.cli.fit import fit
 from clgnn.cli.options import OPTION_OF, Refused
 from clgnn.cli.predict import evaluate, predict
@@ -18,6 +19,7 @@ from clgnn.cli.reproduce import reproduce
 from clgnn.cli.run import run
 from clgnn.cli.schema import schema
 from clgnn.cli.theory import theory
+from clgnn.cli.tune import tune
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True, "max_content_width": 100}
 
@@ -71,5 +73,18 @@ def main() -> None:
     """Collective learning: boosts any graph neural network on partially labelled graphs."""
 
 
-for command in (run, compare, schema, fit, predict, evaluate, datasets, theory, report, reproduce):
+for command in (
+    run,
+    compare,
+    tune,
+    schema,
+    fit,
+    predict,
+    evaluate,
+    explain,
+    datasets,
+    theory,
+    report,
+    reproduce,
+):
     main.add_command(command)

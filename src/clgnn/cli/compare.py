@@ -28,7 +28,7 @@ from clgnn.cli.options import (
 )
 from clgnn.cli.reproduce import name_failed, names_in, progress
 from clgnn.cli.tables import feature_options, learn_schema, show_tables, table_options
-from clgnn.estimators.settings import PRESETS, CollectiveSettings
+from clgnn.estimators.settings import CollectiveSettings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +98,7 @@ def compare(
     """
     from clgnn.experiments import compare as library
 
-    given = _given(context, options, class_weight)
+    given = _given(options, class_weight)
     own, metric = given.pop("gnn", None), given.pop("metric", None)
     name = Path(options["nodes"]).stem
     shares = {share: options.pop(share) for share in ("test_share", "val_share", "train_labels")}
@@ -129,10 +129,9 @@ def compare(
         _show(found, out)
 
 
-def _given(context: click.Context, options: dict[str, Any], class_weight: str | None) -> dict[str, Any]:
+def _given(options: dict[str, Any], class_weight: str | None) -> dict[str, Any]:
     """The settings that the user asked for; each method has its own defaults for the others."""
-    preset = PRESETS.get(options["preset"] or "", {})
-    given = {**preset, **asked_for(parameters(options))}
+    given = asked_for(parameters(options))
     if "seed" in given:
         raise ValueError(f"--seed is {given['seed']}; each split has its own, from 0 on: leave it out")
     return given if class_weight is None else {**given, "class_weight": class_weight}

@@ -10,6 +10,7 @@ import json
 import math
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -137,6 +138,8 @@ def settings(command: Command) -> Command:
     """The method's settings, as options; :func:`parameters` takes them out again."""
     text = "Set all as the paper has it; what is given beside it counts."
     command = option("--preset", type=click.Choice(list(PRESETS)), help=text, group=_CL)(command)
+    text = "Take settings from this TOML file, such as `clgnn tune` writes; what is given beside it counts."
+    command = option("--config", type=click.Path(exists=True, dir_okay=False), help=text, group=_CL)(command)
     for name, setting, text, group in reversed(_FLAGS):
         default = getattr(CollectiveSettings, setting)
         command = option(name, setting, default=default, help=text, group=group)(command)
@@ -151,20 +154,38 @@ def settings(command: Command) -> Command:
 def parameters(options: dict[str, Any]) -> dict[str, Any]:
     """Takes the method's settings out of a command's options."""
     names = [name for _, name, _, _, _ in _SETTINGS] + [name for _, name, _, _ in _FLAGS]
-    taken = {name: options.pop(name) for name in names}
+    taken = {name: options.pop(name) for name in ("gnn", *names)}
     context = click.get_current_context()
-    for name, value in PRESETS.get(options.pop("preset") or "", {}).items():
+    preset = {**PRESETS.get(options.pop("preset") or "", {}), **from_file(options.pop("config"))}
+    for name, value in preset.items():
         if name not in taken or context.get_parameter_source(name) == ParameterSource.DEFAULT:
             taken[name] = value
-    several = [part.strip() for part in taken["start"].split(",")]
-    taken["start"] = several[0] if len(several) == 1 else several
-    return {"gnn": gnn(options.pop("gnn")), **taken}
+    if isinstance(taken["start"], str):
+        several = [part.strip() for part in taken["start"].split(",")]
+        taken["start"] = several[0] if len(several) == 1 else several
+    return {**taken, "gnn": gnn(taken["gnn"])}
+
+
+def from_file(path: str | None) -> dict[str, Any]:
+    """The settings of a TOML file."""
+    if path is None:
+        return {}
+    try:
+        found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no TOML ({error}); expected lines such as lr = 0.05") from error
+    known = vars(CollectiveSettings())
+    for name in found.keys() - known.keys():
+        raise ValueError(f"{path} sets {name!r}, which is no setting; expected {', '.join(known)}")
+    return found
 
 
 def asked_for(settings: dict[str, Any]) -> dict[str, Any]:
     """Those of the settings that the user gave; the others are defaults of collective learning."""
     context = click.get_current_context()
     given = {name for name in settings if context.get_parameter_source(name) != ParameterSource.DEFAULT}
+    given |= PRESETS.get(context.params.get("preset") or "", {}).keys()
+    given |= from_file(context.params.get("config")).keys()
     return {name: value for name, value in settings.items() if name in given}
 
 

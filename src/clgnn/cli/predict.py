@@ -108,9 +108,9 @@ def predict(
     estimator, schema, _ = open_model(model, gnn_name)
     start = options.pop("start_predictions")
     nodes, data, schema = read_graph(schema, label, options)
-    _start(estimator, data, start, nodes, schema)
+    give_start(estimator, data, start, nodes, schema)
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
-    observed = _observed(estimator, schema, model, data, label)
+    observed = shown_labels(estimator, schema, model, data, label)
 
     from clgnn.estimators.predictions import predictions
 
@@ -125,7 +125,7 @@ def predict(
         console.print(said, highlight=False, soft_wrap=True)
 
 
-def _start(
+def give_start(
     estimator: NodeEstimator, data: Data, path: str | None, nodes: pd.DataFrame, schema: Schema
 ) -> None:
     """Gives the graph the first predictions that a model was fitted with, and only such a model."""
@@ -138,7 +138,7 @@ def _start(
         add_start(data, path, nodes, schema, estimator.classes_.tolist())
 
 
-def _observed(
+def shown_labels(
     estimator: NodeEstimator, schema: Schema, model: str, data: Data, label: str | None
 ) -> Tensor | None:
     """The labels that are shown: those of a class that the model knows."""
@@ -164,6 +164,7 @@ def _observed(
         "say train or observed to a model for partially labelled graphs.")  # fmt: skip
 @option("--report", "report_path", type=click.Path(dir_okay=False, path_type=Path), group="Output",
         help="Write an HTML page of the result to this new file.")  # fmt: skip
+@option("--explain", "explained", group="Output", help="Explain the node with this id on that page.")
 @output_options
 def evaluate(
     model: str,
@@ -171,6 +172,7 @@ def evaluate(
     label: str,
     split: str | None,
     report_path: Path | None,
+    explained: str | None,
     quiet: bool,
     as_json: bool,
     threads: int | None,
@@ -185,10 +187,12 @@ def evaluate(
 
     if report_path is not None:
         check_out(report_path, False, "--report")
+    elif explained is not None:
+        raise ValueError("--explain is for the page of --report; name it, or see `clgnn explain`")
     estimator, schema, learned_from = open_model(model, gnn_name)
     start = options.pop("start_predictions")
     nodes, data, schema = read_graph(schema, label, options)
-    _start(estimator, data, start, nodes, schema)
+    give_start(estimator, data, start, nodes, schema)
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
     if learned_from is None and split is None:
         errors.print(
@@ -212,9 +216,8 @@ def evaluate(
     values = estimator.evaluate(data, judged, observed)
     seen = 0 if observed is None else int(observed.sum())
     if report_path is not None:
-        _report(
-            report_path, Path(model).name, estimator, schema, nodes, data, parts, judged, observed, values
-        )
+        _report(report_path, Path(model).name, estimator, schema, nodes, data, parts, judged, observed,
+                values, explained)  # fmt: skip
     truth = data.y[judged]
     if as_json:
         found = None if schema.classes is None else majority(truth)[1]
@@ -291,12 +294,14 @@ def _report(
     judged: Tensor,
     observed: Tensor | None,
     values: dict[str, float],
+    explained: str | None,
 ) -> None:
     """Writes the page of an evaluation."""
     from torch import Tensor
 
+    from clgnn.cli.explain import explanation
     from clgnn.data.graph import known
-    from clgnn.report.evaluation import from_evaluation
+    from clgnn.report.evaluation import explanation_tables, from_evaluation
     from clgnn.report.graph_view import view
     from clgnn.report.page import write
 
@@ -321,4 +326,7 @@ def _report(
         values, data.y[judged], proba[judged], settings, classes=schema.classes, labels_seen=seen, name=name,
         graph=drawn, decided=None if decided is None else decided[judged],
     )  # fmt: skip
+    if explained is not None:
+        found = explanation(estimator, schema, nodes, data, observed, explained, "--explain")
+        content["tables"] += explanation_tables(found, explained)
     write(path, content)

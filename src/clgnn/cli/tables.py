@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,12 +65,16 @@ def feature_options(command: Command) -> Command:
     """Which columns are features, and how they are read."""
     many: dict[str, Any] = {"multiple": True, "group": _COLUMNS}
     for add in (
+        option("--edge-type", group=_COLUMNS, help="Take an edge's type from this column, for a GNN of your "
+               "own that takes edge_type."),
+        option("--edge-features", "edge_features", help="Use these numbers of the edges, for a GNN of your "
+               "own that takes edge_attr; may be repeated.", **many),
         option("--feature", "features", help="Use this column, even if it equals the label.", **many),
         option("--date", help="Read this column as ISO dates; may be repeated.", **many),
         option("--numeric", help="Read this column as numbers; may be repeated.", **many),
         option("--categorical", help="Read this column as categories; may be repeated.", **many),
         option("--ignore", help="Leave this column out; may be repeated.", **many),
-    ):
+    ):  # fmt: skip
         command = add(command)
     return command
 
@@ -105,7 +109,21 @@ def read_new(options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[
     edges = read_table(options.pop("edges"), text=(names["source"], names["target"]), **reading)
     if names["weight"] is None and "weight" in edges.columns:
         names["weight"] = "weight"
+    names |= edge_columns(edges, options.pop("edge_features"), options.pop("edge_type"))
     return nodes, edges, {"id": names.pop("id_column"), **names, "blank": tuple(reading["blank"])}
+
+
+def edge_columns(edges: pd.DataFrame, features: Sequence[str], kind: str | None) -> dict[str, Any]:
+    """The fields of the schema about features and types of edges."""
+    from clgnn.data.columns import learn_column
+    from clgnn.data.reading import column
+    from clgnn.data.values import texts
+
+    read = [learn_column(column(edges, name, "edges", "--edge-features"), "number") for name in features]
+    types: tuple[str, ...] = ()
+    if kind is not None:
+        types = tuple(sorted(texts(column(edges, kind, "edges", "--edge-type")).dropna().unique()))
+    return {"edge_features": tuple(read), "edge_type": kind, "edge_types": types}
 
 
 def read_known(schema: Schema, options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:

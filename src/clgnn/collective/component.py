@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from clgnn.data.graph import Graph
-from clgnn.engine.runner import Propagation, Runner
+from clgnn.engine.runner import Propagation, Runner, call
 from clgnn.nn import NAMES
 
 Factory: TypeAlias = Callable[[int, int], nn.Module]
@@ -72,6 +72,12 @@ def build(
     """
     in_channels, device = graph.x.size(1) + columns, graph.x.device
     if isinstance(gnn, str):
+        if graph.hetero is not None:
+            raise ValueError(
+                f"gnn is {gnn!r}, which knows one type of nodes, and the graph is a HeteroData; expected a "
+                "module that is called as gnn(x_dict, edge_index_dict): make one with "
+                "torch_geometric.nn.to_hetero"
+            )
         if gnn not in NAMES:
             raise ValueError(
                 f"gnn is {gnn!r}; expected one of {', '.join(NAMES)}, a module, or a factory "
@@ -105,14 +111,15 @@ def _made(factory: Factory, in_channels: int, out_channels: int) -> nn.Module:
 def _representation(runner: Runner, graph: Graph, columns: int) -> Tensor:
     """Z of the module on the graph without labels, to know its width and to fail early and clearly."""
     module, n, p = runner.gnn, graph.num_nodes, graph.x.size(1)
-    expected = f"gnn(x, edge_index) with x of {p} features" + (
+    called = "gnn(x, edge_index)" if graph.hetero is None else "gnn(x_dict, edge_index_dict)"
+    expected = f"{called} with x of {p} features" + (
         f" and {columns} label columns: {p + columns} input channels" if columns else ""
     )
     inputs = torch.cat([graph.dense_x, graph.dense_x.new_zeros(n, columns)], dim=1)
     training = module.training
     try:
         with torch.no_grad():
-            z = module.eval()(inputs, graph.edge_index, **runner.edge_arguments(graph))
+            z = call(module.eval(), graph, inputs, (graph.edge_index, runner.edge_arguments(graph)))
     except Exception as error:
         raise ValueError(f"the gnn could not be called as {expected}. It said: {error}") from error
     finally:

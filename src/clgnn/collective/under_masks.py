@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor
 
 from clgnn.collective.component import Component
 from clgnn.collective.inference import predict
 from clgnn.collective.sampling import stream
 from clgnn.collective.start import Start
+from clgnn.data.graph import only
 
 if TYPE_CHECKING:
     from clgnn.collective.learning import Problem
@@ -56,7 +56,5 @@ class UnderMasks:
         """The first predictions under a mask; the same for all masks if they see no labels."""
         key = shown.cpu().numpy().tobytes() if start.sees_labels else b""
         if key not in self.starts:
-            y = self.problem.y
-            unknown = torch.full_like(y, float("nan") if y.is_floating_point() else -1)
-            self.starts[key] = start.predict(self.problem.graph, torch.where(shown, y, unknown))
+            self.starts[key] = start.predict(self.problem.graph, only(self.problem.y, shown))
         return self.starts[key]

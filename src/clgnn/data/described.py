@@ -52,6 +52,10 @@ def edges_text(schema: Schema, unused: tuple[str, ...] = ()) -> str:
     """
     ways = "count in both directions" if schema.undirected else "count in this direction alone"
     weights = "they have no weights" if schema.weight is None else f"their weights are {schema.weight!r}"
+    if schema.edge_features:
+        weights += f", their features {', '.join(repr(feature.name) for feature in schema.edge_features)}"
+    if schema.edge_type is not None:
+        weights += f", their types {schema.edge_type!r} ({', '.join(schema.edge_types)})"
     rest = f"; not used: {', '.join(unused[:10])}{', ..' * (len(unused) > 10)}" if unused else ""
     return f"Edges go from {schema.source!r} to {schema.target!r} and {ways}; {weights}{rest}."
 

@@ -1,8 +1,9 @@
 """What a valid graph is; and the one place where labels are hidden or shown.
 
 A graph is a PyG ``Data`` with ``x`` ``[N, p]`` (dense or sparse), ``edge_index`` ``[2, E]``, optional
-``edge_weight`` ``[E]`` and ``edge_attr`` ``[E, d]``, and ``y`` ``[N]`` with -1 (NaN for regression) where the
-label is unknown. Several graphs are a list of them; they become one graph with no edges in between.
+``edge_weight`` ``[E]``, ``edge_attr`` ``[E, d]`` and ``edge_type`` ``[E]``, and ``y`` ``[N]`` with -1 (NaN
+for regression) where the label is unknown. Several graphs are a list of them, joined without edges in
+between. Of a ``HeteroData``, N are the nodes of the one type that has labels.
 
 :class:`Graph`, which the method works on, has no labels at all. The labels that may be seen come apart,
 from :func:`visible_labels`, which sets everything outside of an explicit mask to unknown.
@@ -18,12 +19,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 import clgnn.data.sparse  # noqa: F401  (silences torch's word that CSR is in beta)
 from clgnn.data.derived import derived
+from clgnn.data.hetero import Hetero, labelled_part
 
-Graphs: TypeAlias = Data | Sequence[Data]
+Graphs: TypeAlias = Data | HeteroData | Sequence[Data]
 Mask: TypeAlias = Any  # a bool [N] or the indices of the chosen nodes; a list of them for several graphs
 Nodes: TypeAlias = Tensor | list[Tensor]
 """One row for each node; a list of such tensors when a list of graphs was given."""
@@ -42,6 +44,8 @@ class Graph:
         sizes: the number of nodes of each of the graphs that it was made of.
         edge_attr: ``[E, d]`` or None.
         start_proba: first predictions of the labels that a user gives, ``[N, C]`` or None.
+        edge_type: the type of each edge, ``[E]`` int64 or None.
+        hetero: the other types of nodes, and all edges, of a heterogeneous graph; None for any other.
     """
 
     x: Tensor
@@ -50,10 +54,16 @@ class Graph:
     sizes: tuple[int, ...]
     edge_attr: Tensor | None = None
     start_proba: Tensor | None = None
+    edge_type: Tensor | None = None
+    hetero: Hetero | None = None
 
     @property
     def num_nodes(self) -> int:
         return self.x.size(0)
+
+    def of_edges(self) -> tuple[Tensor | None, ...]:
+        """What the graph has of its edges: weights, features and types."""
+        return self.edge_weight, self.edge_attr, self.edge_type
 
     @cached_property
     def dense_x(self) -> Tensor:
@@ -68,18 +78,19 @@ class Graph:
 
 
 def as_list(data: Graphs) -> list[Data]:
-    """The graphs of a ``Data`` or of a list of them."""
+    """The graphs of a ``Data`` or of a list of them; of a ``HeteroData`` the part that has labels."""
     expected = "expected a torch_geometric Data with x and edge_index, or a list of them"
+    if isinstance(data, HeteroData):
+        return [labelled_part(data)]
     if not isinstance(data, Data) and not isinstance(data, Sequence):
-        kind = type(data).__name__
-        hint = " (one type of nodes: see HeteroData.to_homogeneous)" if kind == "HeteroData" else ""
-        raise ValueError(f"the graph is a {kind}; {expected}{hint}")
+        raise ValueError(f"the graph is a {type(data).__name__}; {expected}")
     graphs = [data] if isinstance(data, Data) else list(data)
     if not graphs:
         raise ValueError(f"the list of graphs is empty; {expected}")
     for graph in graphs:
         if not isinstance(graph, Data):
-            raise ValueError(f"a graph is a {type(graph).__name__}; {expected}")
+            hint = " (one HeteroData, not in a list)" if isinstance(graph, HeteroData) else ""
+            raise ValueError(f"a graph is a {type(graph).__name__}; {expected}{hint}")
     return graphs
 
 
@@ -113,17 +124,21 @@ def as_graph(data: Graphs, device: torch.device | str = "cpu", num_features: int
     sizes = tuple(len(part) for part in x)
     names = ("edge_weight", "edge_attr", "start_proba")
     weight, attr, start = (_joined(graphs, name, device) for name in names)
+    types = _joined(graphs, "edge_type", device, torch.long)
     if len(graphs) == 1:
         edges = graphs[0].edge_index.to(device=device, dtype=torch.long)
-        return Graph(_compressed(x[0]), edges, weight, sizes, attr, start)
+        hetero = graphs[0].hetero.to(device) if "hetero" in graphs[0] else None
+        return Graph(_compressed(x[0]), edges, weight, sizes, attr, start, types, hetero)
     dense = all(part.layout == torch.strided for part in x)
     joined = _compressed(torch.cat(x) if dense else torch.cat([_coo(part) for part in x]))
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     shifted = [graph.edge_index.to(device).long() + int(at) for graph, at in zip(graphs, starts, strict=True)]
-    return Graph(joined, torch.cat(shifted, dim=1), weight, sizes, attr, start)
+    return Graph(joined, torch.cat(shifted, dim=1), weight, sizes, attr, start, types)
 
 
-def _joined(graphs: Sequence[Data], name: str, device: torch.device | str) -> Tensor | None:
+def _joined(
+    graphs: Sequence[Data], name: str, device: torch.device | str, dtype: torch.dtype = torch.float32
+) -> Tensor | None:
     """What all graphs have of each edge or node, or None if none of them has it."""
     values = [getattr(graph, name, None) for graph in graphs]
     given = [value for value in values if value is not None]
@@ -131,7 +146,7 @@ def _joined(graphs: Sequence[Data], name: str, device: torch.device | str) -> Te
         return None
     if len(given) < len(graphs):
         raise ValueError(f"some graphs have {name} and some do not; expected all or none of them to")
-    moved = [value.to(device=device, dtype=torch.float32) for value in given]
+    moved = [value.to(device=device, dtype=dtype) for value in given]
     return moved[0] if len(moved) == 1 else torch.cat(moved)
 
 
@@ -191,8 +206,8 @@ def _check(graph: Data, name: str) -> None:
 
 
 def _check_edges(graph: Data, name: str) -> None:
-    """The weights and features of the edges."""
-    weight, attr = (getattr(graph, part, None) for part in ("edge_weight", "edge_attr"))
+    """The weights, features and types of the edges."""
+    weight, attr, types = (getattr(graph, part, None) for part in ("edge_weight", "edge_attr", "edge_type"))
     count = graph.edge_index.size(1)
     if weight is not None:
         if weight.shape != (count,):
@@ -204,6 +219,9 @@ def _check_edges(graph: Data, name: str) -> None:
             raise ValueError(f"{name} has edge_attr of shape {tuple(attr.shape)}; expected [{count}, d]")
         if not torch.isfinite(attr).all():
             raise ValueError(f"{name} has NaN or infinite values in edge_attr; expected numbers")
+    if types is not None and (types.shape != (count,) or not _is_integer(types)):
+        came = f"{types.dtype} {tuple(types.shape)}"
+        raise ValueError(f"{name} has edge_type {came}; expected one integer for each edge, [{count}]")
 
 
 def _is_integer(tensor: Tensor) -> bool:
@@ -213,7 +231,7 @@ def _is_integer(tensor: Tensor) -> bool:
 def as_mask(mask: Mask, data: Graphs, name: str) -> Tensor:
     """A mask over all nodes, bool ``[N]``, from a bool mask, from node indices, or from a list of either."""
     graphs = as_list(data)
-    parts = [mask] if isinstance(data, Data) else mask
+    parts = [mask] if isinstance(data, Data | HeteroData) else mask
     if not isinstance(parts, Sequence) or len(parts) != len(graphs):
         raise ValueError(f"{name} must be a list with one mask for each of the {len(graphs)} graphs")
     return torch.cat(
@@ -248,10 +266,10 @@ def _one_mask(mask: Mask, num_nodes: int, name: str) -> Tensor:
 
 
 def visible_labels(data: Graphs, mask: Tensor) -> Tensor:
-    """The labels inside the mask, ``[N]``; all others are unknown.
+    """The labels inside the mask, ``[N]``; all others are unknown. All that the method sees comes from here.
 
-    Every label that the method sees has come through here. Integer labels become int64, so that unknown
-    always is -1; real labels become float64, and unknown is NaN.
+    Integer labels become int64, so that unknown always is -1; real labels become float64, and unknown is NaN.
+    So do several labels of 0 and 1 for each node, ``[N, L]``, also where -1 stood.
 
     Example:
         >>> import torch
@@ -262,16 +280,39 @@ def visible_labels(data: Graphs, mask: Tensor) -> Tensor:
     """
     graphs = as_list(data)
     for graph in graphs:
-        if not isinstance(graph.y, Tensor) or graph.y.shape != (graph.x.size(0),):
+        if (
+            not isinstance(graph.y, Tensor)
+            or graph.y.dim() not in (1, 2)
+            or graph.y.size(0) != graph.x.size(0)
+            or graph.y.shape[1:] != graphs[0].y.shape[1:]
+        ):
             came = "no y" if graph.y is None else f"y of shape {tuple(getattr(graph.y, 'shape', ()))}"
             raise ValueError(
-                f"the graph has {came}; expected one label for each of {graph.x.size(0)} nodes, [N]"
+                f"the graph has {came}; expected one label for each of {graph.x.size(0)} nodes, [N], or "
+                "several of 0 and 1, [N, L]"
             )
         if graph.y.is_complex():
             raise ValueError(f"y is {graph.y.dtype}; expected integer classes or real numbers")
-    real = any(graph.y.is_floating_point() for graph in graphs)
+    several = graphs[0].y.dim() == 2
+    real = several or any(graph.y.is_floating_point() for graph in graphs)
     y = torch.cat([graph.y.cpu().to(torch.float64 if real else torch.int64) for graph in graphs])
-    return torch.where(mask, y, torch.full_like(y, float("nan") if real else -1))
+    if several:
+        y = torch.where(y == -1, torch.nan, y)
+        if not bool(((y == 0) | (y == 1) | y.isnan()).all()):
+            raise ValueError("y [N, L] has other values than 0 and 1; expected these, -1 or NaN if unknown")
+    return only(y, mask)
+
+
+def only(y: Tensor, mask: Tensor) -> Tensor:
+    """The labels of the nodes in the mask, bool ``[N]``; all others are unknown.
+
+    Example:
+        >>> import torch
+        >>> only(torch.tensor([2, 1]), torch.tensor([False, True]))
+        tensor([-1,  1])
+    """
+    shown, unknown = mask if y.dim() == 1 else mask.unsqueeze(1), torch.nan if y.is_floating_point() else -1
+    return torch.where(shown, y, torch.full_like(y, unknown))
 
 
 def labels_to_learn(data: Graphs, train: Tensor) -> Tensor:
@@ -286,7 +327,9 @@ def labels_to_learn(data: Graphs, train: Tensor) -> Tensor:
 
 
 def known(y: Tensor) -> Tensor:
-    """Which labels are known, bool ``[N]``."""
+    """Which nodes have a known label, bool ``[N]``; of several labels, one at least."""
+    if y.dim() == 2:
+        return ~y.isnan().all(dim=1)
     return ~y.isnan() if y.is_floating_point() else y >= 0
 
 
@@ -302,6 +345,6 @@ def disjoint(a: Tensor, b: Tensor, a_name: str, b_name: str) -> None:
 
 def by_graph(rows: Tensor, data: Graphs) -> Nodes:
     """Rows of all nodes, split into those of each graph if a list of graphs was given."""
-    if isinstance(data, Data):
+    if isinstance(data, Data | HeteroData):
         return rows
     return list(rows.split([graph.x.size(0) for graph in data]))

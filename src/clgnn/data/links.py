@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,9 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch_geometric.utils import coalesce, to_undirected
+from torch_geometric.utils import scatter
 
+from clgnn.data.columns import Column
 from clgnn.data.reading import column
 from clgnn.data.values import numbers, texts
 
@@ -27,6 +29,8 @@ class Edges:
         duplicates: the rows that repeated an edge of the same direction; their weights were added to it.
         both_ways: the pairs of an undirected graph that came as a-b and as b-a; their weights were added.
         unused: the columns of the table that say nothing here.
+        edge_attr: the features of the edges, ``[E, d]`` float32, or None.
+        edge_type: the types of the edges, ``[E]`` int64, or None.
     """
 
     edge_index: Tensor
@@ -35,6 +39,8 @@ class Edges:
     duplicates: int
     both_ways: int
     unused: tuple[str, ...] = ()
+    edge_attr: Tensor | None = None
+    edge_type: Tensor | None = None
 
 
 def make_edges(
@@ -44,12 +50,14 @@ def make_edges(
     target: str = "target",
     weight: str | None = None,
     undirected: bool = True,
+    features: Sequence[Column] = (),
+    kind: tuple[str, tuple[str, ...]] | None = None,
 ) -> Edges:
     """The edges of a table, between nodes with these ids.
 
     Rows that join a node with itself are dropped. Rows that give the same edge in the same direction count
     once, and their weights add up. In an undirected graph a-b and b-a are one edge, whose weight is the sum
-    of the two.
+    of the two. Features of rows that count once are their mean. Edges of different types stay apart.
 
     Args:
         ids: the id of each node, ``[N]``. Where one table has ``100.0`` all over and the other ``100``, they
@@ -57,6 +65,8 @@ def make_edges(
         edges: the table, one row per edge.
         source, target, weight: its columns; without ``weight`` the edges have none.
         undirected: whether an edge counts in both directions.
+        features: the columns that are features of the edges.
+        kind: the column with the types of the edges, and the types that there are.
 
     Raises:
         ValueError: if an id is blank, double or unknown, or a weight is blank or negative.
@@ -79,15 +89,58 @@ def make_edges(
     )
     kept = edge_index[0] != edge_index[1]
     edge_index, weights = edge_index[:, kept], None if weights is None else weights[kept]
+    attr = _features(edges, features, kept)
+    types = None if kind is None else _types(column(edges, kind[0], "edges", "--edge-type"), kind[1])[kept]
     rows = edge_index.size(1)
-    edge_index, weights = coalesce(edge_index, weights, len(index), reduce="add")
-    one_way = edge_index.size(1)
+    one_way, weights, attr, types = _merged(edge_index, weights, attr, types, len(index))
+    merged = one_way
     if undirected:
-        edge_index, weights = to_undirected(edge_index, weights, len(index), reduce="add")
-    both_ways = one_way - edge_index.size(1) // 2 if undirected else 0
+        both = torch.cat([one_way, one_way.flip(0)], dim=1)
+        w, a, t = (None if part is None else torch.cat([part, part]) for part in (weights, attr, types))
+        merged, weights, attr, types = _merged(both, w, a, t, len(index))
+    both_ways = one_way.size(1) - merged.size(1) // 2 if undirected else 0
     weights = None if weights is None else weights.float()
-    unused = tuple(str(name) for name in edges.columns if name not in (source, target, weight))
-    return Edges(edge_index, weights, int((~kept).sum()), rows - one_way, both_ways, unused)
+    said = (source, target, weight, *(f.name for f in features), *(() if kind is None else kind[:1]))
+    unused = tuple(str(name) for name in edges.columns if name not in said)
+    loops, double = int((~kept).sum()), rows - one_way.size(1)
+    return Edges(merged, weights, loops, double, both_ways, unused, attr, types)
+
+
+def _merged(
+    edge_index: Tensor, weights: Tensor | None, attr: Tensor | None, types: Tensor | None, num_nodes: int
+) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
+    """Rows of the same edge, and of the same type, as one: weights add up, features are their mean."""
+    kinds = 1 if types is None or not len(types) else int(types.max()) + 1
+    keys = (edge_index[0] * num_nodes + edge_index[1]) * kinds + (0 if types is None else types)
+    unique, place = keys.unique(return_inverse=True)
+    pairs, rest = unique // kinds, unique % kinds
+    if weights is not None:
+        weights = scatter(weights, place, dim_size=len(unique), reduce="sum")
+    if attr is not None:
+        attr = scatter(attr, place, dim_size=len(unique), reduce="mean")
+    merged = torch.stack([pairs // num_nodes, pairs % num_nodes])
+    return merged, weights, attr, None if types is None else rest
+
+
+def _features(edges: pd.DataFrame, features: Sequence[Column], kept: Tensor) -> Tensor | None:
+    if not features:
+        return None
+    named = (column(edges, f.name, "edges", "--edge-features") for f in features)
+    blocks = [np.asarray(f.encode(series)) for f, series in zip(features, named, strict=True)]
+    return torch.from_numpy(np.concatenate(blocks, axis=1))[kept]
+
+
+def _types(series: pd.Series[Any], known: tuple[str, ...]) -> Tensor:
+    cells = texts(series)
+    codes = pd.Index(known).get_indexer(pd.Index(cells))
+    if (codes < 0).any():
+        row = int(np.flatnonzero(codes < 0)[0])
+        came = "a blank" if pd.isna(cells.iloc[row]) else repr(cells.iloc[row])
+        raise ValueError(
+            f"row {row + 1} of the edges table has {came} in its type column {series.name!r}; expected one "
+            f"of {', '.join(known)}"
+        )
+    return torch.from_numpy(codes.astype(np.int64))
 
 
 def _weights(series: pd.Series[Any]) -> NDArray[np.float64]:

@@ -37,6 +37,7 @@ DENSE_CATEGORIES = 64  # with more one-hot columns in all, x is sparse
 FEW_LABELS = 10  # with fewer, a column may equal the label by chance
 _KINDS: dict[str, Kind] = {"--categorical": "text", "--numeric": "number", "--date": "date"}
 
+_COLUMNS = ("features", "edge_features")
 Task = Literal["auto", "classification", "regression"]
 
 
@@ -53,6 +54,8 @@ class Schema:
         source, target, weight: the edges' columns; weight is None if the edges have none.
         ignored: the columns of the nodes' table that are no features because the user said so.
         blank: the texts that stand for a blank, for :func:`read_table`.
+        edge_features: the columns of the edges' table that are features of the edges.
+        edge_type: the column with the types of the edges, or None; ``edge_types`` are those that there are.
     """
 
     id: str
@@ -65,6 +68,9 @@ class Schema:
     weight: str | None = None
     ignored: tuple[str, ...] = ()
     blank: tuple[str, ...] = ()
+    edge_features: tuple[Column, ...] = ()
+    edge_type: str | None = None
+    edge_types: tuple[str, ...] = ()
 
     @classmethod
     def learn(
@@ -144,13 +150,15 @@ class Schema:
 
     def to_json(self) -> dict[str, Any]:
         """The schema as plain values."""
-        return {**asdict(self), "features": [column_to_json(feature) for feature in self.features]}
+        columns = {name: [column_to_json(one) for one in getattr(self, name)] for name in _COLUMNS}
+        return {**asdict(self), **columns}
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
         """The schema that :meth:`to_json` wrote."""
         fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
-        fields["features"] = tuple(column_from_json(feature) for feature in content["features"])
+        for name in _COLUMNS:
+            fields[name] = tuple(column_from_json(one) for one in content.get(name, ()))
         return cls(**fields)
 
     def graph(self, nodes: pd.DataFrame, edges: pd.DataFrame | Edges, label: str | None = None) -> Data:
@@ -163,7 +171,8 @@ class Schema:
 
         Returns:
             A ``Data`` with ``x`` ``[N, p]`` float32, sparse CSR if there are more than 64 one-hot columns;
-            ``edge_index`` ``[2, E]``; ``edge_weight`` ``[E]`` if the edges have weights; and ``y`` ``[N]``.
+            ``edge_index`` ``[2, E]``; ``edge_weight`` ``[E]``, ``edge_attr`` ``[E, d]`` and ``edge_type``
+            ``[E]`` if the edges have them; and ``y`` ``[N]``.
 
         Example:
             >>> nodes = pd.DataFrame({"id": ["a", "b"], "job": ["cook", None], "label": ["yes", "no"]})
@@ -181,8 +190,9 @@ class Schema:
             )
         y = self.labels(nodes, label) if label is not None else self._unknown(len(nodes))
         data = Data(x=self._x(nodes), edge_index=made.edge_index, y=y)
-        if made.edge_weight is not None:
-            data.edge_weight = made.edge_weight
+        for name in ("edge_weight", "edge_attr", "edge_type"):
+            if (value := getattr(made, name)) is not None:
+                data[name] = value
         return data
 
     def labels(self, nodes: pd.DataFrame, label: str) -> Tensor:
@@ -207,7 +217,9 @@ class Schema:
         See :func:`clgnn.data.links.make_edges`.
         """
         ids = column(nodes, self.id, "nodes", "--id")
-        return make_edges(ids, edges, self.source, self.target, self.weight, self.undirected)
+        kind = None if self.edge_type is None else (self.edge_type, self.edge_types)
+        columns = (self.source, self.target, self.weight)
+        return make_edges(ids, edges, *columns, self.undirected, self.edge_features, kind)
 
     def _x(self, nodes: pd.DataFrame) -> Tensor:
         blocks = [feature.encode(nodes[feature.name]) for feature in self.features]

@@ -46,6 +46,9 @@ def receptive_field(runner: Runner, graph: Graph, targets: Tensor, columns: int)
         >>> receptive_field(Runner(GCN(3, 8, 2)), line, torch.arange(9) == 6, 0)[1]
         tensor([4, 5, 6])
     """
+    everything = torch.arange(graph.num_nodes, device=graph.x.device)
+    if graph.hetero is not None:  # its other nodes would have to be taken apart too
+        return graph, everything
     declared = getattr(runner.gnn, "hops", None)
     if not isinstance(declared, int):
         declared = None
@@ -63,11 +66,11 @@ def receptive_field(runner: Runner, graph: Graph, targets: Tensor, columns: int)
         )
         if len(nodes) > WORTHWHILE * graph.num_nodes:
             break
-        weight, attr = (None if of is None else of[kept] for of in (graph.edge_weight, graph.edge_attr))
-        part = Graph(_rows(graph.x, nodes), edge_index, weight, (len(nodes),), attr)
+        weight, attr, types = (None if of is None else of[kept] for of in graph.of_edges())
+        part = Graph(_rows(graph.x, nodes), edge_index, weight, (len(nodes),), attr, None, types)
         if _same(runner, graph, part, nodes, targets, columns):
             return part, nodes
-    return graph, torch.arange(graph.num_nodes, device=graph.x.device)
+    return graph, everything
 
 
 def _message_passing(gnn: torch.nn.Module) -> int:

@@ -133,6 +133,21 @@ def propagation(
     return operator
 
 
+def keep_operator(
+    edge_index: Tensor,
+    num_nodes: int,
+    normalization: Normalization,
+    operator: Any,
+    dtype: torch.dtype = torch.float32,
+) -> None:
+    """From now on :func:`propagation` gives this operator for an ``edge_index`` without weights.
+
+    It stands in for a :class:`SparseMatrix` where the edges themselves need a gradient. All that it must do
+    is ``operator @ H``.
+    """
+    derived(edge_index)[num_nodes, normalization, True, dtype] = (None, None, operator)
+
+
 def adjacency(graph: Graph) -> Tensor:
     """Aᵀ as PyG's layers take it in place of ``edge_index``: CSR ``[N, N]``, one row per target."""
     return propagation(graph.edge_index, graph.num_nodes, graph.edge_weight, "sum", dtype=graph.x.dtype).csr

@@ -19,6 +19,8 @@ from clgnn.engine.chunks import bytes_per_sample, chunk_size
 from clgnn.engine.features import LabelledFeatures, whole
 from clgnn.engine.propagation import adjacency
 
+OF_EDGES = ("edge_weight", "edge_attr", "edge_type")
+"""What a graph may have of its edges, and a GNN may take."""
 Edges: TypeAlias = tuple[Tensor, dict[str, Any]]
 Propagation: TypeAlias = Literal["auto", "edge_index"]
 
@@ -32,8 +34,8 @@ class Runner:
     run in chunks, whose inner values are computed again in the backward pass.
 
     Args:
-        gnn: called as ``gnn(x, edge_index)``, and with ``edge_weight`` and ``edge_attr`` if its ``forward``
-            takes them and the graph has them.
+        gnn: called as ``gnn(x, edge_index)``, and with ``edge_weight``, ``edge_attr`` and ``edge_type`` if
+            its ``forward`` takes them and the graph has them.
         propagation: ``"auto"`` gives PyG's layers a sparse matrix in place of ``edge_index`` where they give
             the same with it; ``"edge_index"`` never does.
         memory_budget: bytes that the samples may keep for a gradient step; None for no limit.
@@ -50,7 +52,8 @@ class Runner:
         self, gnn: nn.Module, propagation: Propagation = "auto", memory_budget: float | None = None
     ) -> None:
         self.gnn, self.propagation, self.memory_budget = gnn, propagation, memory_budget
-        self.takes = frozenset(inspect.signature(gnn.forward).parameters)
+        inner = getattr(gnn, "_orig_mod", gnn)  # torch.compile hides what a module takes
+        self.takes = frozenset(inspect.signature(inner.forward).parameters)
         # What the first calls find out:
         self.at_once: bool | None = None  # whether one call does all samples
         self.takes_adjacency: dict[bool, bool] = {}  # in place of edge_index, without and with weights
@@ -71,6 +74,8 @@ class Runner:
         return torch.stack(parts).sum(dim=0)
 
     def _together(self, graph: Graph, labels: Tensor) -> Tensor:
+        if graph.hetero is not None:
+            return in_a_loop(self.gnn, graph, labels, (graph.edge_index, {}))
         edges = self._edges(graph, labels)
         if "labels" in self.takes:
             z: Tensor = self.gnn(graph.x, edges[0], labels=labels, **edges[1])
@@ -89,15 +94,15 @@ class Runner:
         return self.bytes_per_row
 
     def edge_arguments(self, graph: Graph) -> dict[str, Tensor]:
-        """The weights and features of the edges, as far as the GNN takes them."""
-        features = {"edge_weight": graph.edge_weight, "edge_attr": graph.edge_attr}
-        return {n: value for n, value in features.items() if value is not None and n in self.takes}
+        """The weights, features and types of the edges, as far as the GNN takes them."""
+        found = {name: getattr(graph, name) for name in OF_EDGES if name in self.takes}
+        return {name: value for name, value in found.items() if value is not None}
 
     def _edges(self, graph: Graph, labels: Tensor) -> Edges:
         """What stands for the edges in a call of the GNN, and its further arguments."""
         given = self.edge_arguments(graph)
         plain: Edges = graph.edge_index, given
-        if "labels" in self.takes or self.propagation == "edge_index" or "edge_attr" in given:
+        if "labels" in self.takes or self.propagation == "edge_index" or given.keys() - {"edge_weight"}:
             return plain
         weighted = "edge_weight" in given
         if not graph.simple or (graph.edge_weight is not None and not weighted):
@@ -130,7 +135,21 @@ def _takes_adjacency(gnn: nn.Module, graph: Graph, labels: Tensor, plain: Edges)
 def in_a_loop(gnn: nn.Module, graph: Graph, labels: Tensor, edges: Edges) -> Tensor:
     """The mean over K calls: slow, and right by definition."""
     inputs = (torch.cat([graph.dense_x, sample], dim=1) for sample in labels.unbind(dim=1))
-    return torch.stack([gnn(x, edges[0], **edges[1]) for x in inputs]).mean(dim=0)
+    return torch.stack([call(gnn, graph, x, edges) for x in inputs]).mean(dim=0)
+
+
+def call(gnn: nn.Module, graph: Graph, x: Tensor, edges: Edges) -> Tensor:
+    """One call of a module, with features and labels ``[N, p + C]``.
+
+    On a heterogeneous graph it is called as PyG's are, ``gnn(x_dict, edge_index_dict)``, and what it gives
+    for the labelled nodes counts.
+    """
+    if graph.hetero is None:
+        z: Tensor = gnn(x, edges[0], **edges[1])
+        return z
+    given = gnn(*graph.hetero.arguments(x))
+    found: Tensor = given[graph.hetero.kind] if isinstance(given, dict) else given
+    return found
 
 
 def at_once(gnn: nn.Module, graph: Graph, labels: Tensor, edges: Edges) -> Tensor:

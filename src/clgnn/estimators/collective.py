@@ -22,10 +22,10 @@ class CollectiveClassifier(Collective):
     chooses which of them predicts: where predicted labels do not help, it is the plain GNN.
 
     Args:
-        gnn: the component GNN: ``"gcn"``, ``"sage"``, ``"snowball"`` (``"tk"`` in the paper), ``"krylov"`` or
-            ``"gin"``; any ``torch.nn.Module`` that is called as ``gnn(x, edge_index)`` and gives one row per
-            node (its input channels are the features plus one column per class); or a factory
-            ``(in_channels, out_channels) -> Module``.
+        gnn: the component GNN: ``"gcn"``, ``"sage"``, ``"snowball"`` (``"tk"`` in the paper),
+            ``"krylov"``, ``"gin"``, ``"nip"`` or ``"column"``; any ``torch.nn.Module`` that is called as
+            ``gnn(x, edge_index)`` and gives one row per node (its input channels are the features plus one
+            column per class); or a factory ``(in_channels, out_channels) -> Module``.
         num_samples: K, the label draws that are averaged.
         num_iterations: T; 0 is the plain GNN, trained by the same loop.
         start: where the first predicted labels come from. ``"plain"``: the plain GNN. ``"paper"``: iteration
@@ -46,8 +46,8 @@ class CollectiveClassifier(Collective):
         inference_masks: ``"sampled"``, or ``"all"`` for one mask that shows every observed label.
         sampling: ``"systematic"`` draws (less variance) or ``"iid"`` ones (the paper's).
         hidden_channels, num_layers, dropout: of the GNN, if it is given by name; ``hidden_channels`` also is
-            the ``out_channels`` that a factory gets. ``num_layers=None`` is 2, and 10 for
-            Snowball and Krylov.
+            the ``out_channels`` that a factory gets. ``num_layers=None`` is 2, 4 for a
+            column network, and 10 for Snowball and Krylov.
         lr, weight_decay, optimizer: of the optimiser, ``"adam"``, ``"adamw"`` or ``"rmsprop"``; or your own,
             a function ``(parameters) -> optimizer``, which then has its own rate.
         scheduler: a function ``(optimizer) -> scheduler`` of learning rates, as ``torch.optim.lr_scheduler``
@@ -139,4 +139,4 @@ class CollectiveRegressor(Collective):
         (torch.Size([30]), torch.Size([30, 2]))
     """
 
-    _labelling: ClassVar[type[Classes] | type[Numbers]] = Numbers
+    _labelling: ClassVar[Any] = Numbers

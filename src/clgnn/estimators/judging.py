@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from clgnn.data.graph import Graphs, Mask, as_mask, disjoint, known, visible_labels
-from clgnn.estimators.labelling import Classes, Labelling, Numbers, measure
+from clgnn.estimators.labelling import Classes, Labelling, measure
 from clgnn.estimators.metrics import Array, as_array
 from clgnn.estimators.threshold import best_threshold, threshold_metric
 
@@ -20,7 +20,7 @@ class Judging:
 
     metric: Any
     labelling_: Labelling
-    _labelling: ClassVar[type[Classes] | type[Numbers]]
+    _labelling: ClassVar[Any]
 
     @abstractmethod
     def _check_fitted(self) -> None: ...

@@ -30,6 +30,10 @@ class Labelling(Protocol):
     @property
     def family(self) -> LabelDistribution: ...
 
+    @staticmethod
+    def find_metric(metric: str | Callable[[Array, Array], float]) -> Metric:
+        """A metric by its name, before the labels are known."""
+
     def metric(self, metric: str | Callable[[Array, Array], float]) -> Metric:
         """A metric by its name, or a function of the user's own."""
 
@@ -97,6 +101,7 @@ class Classes:
 
     @classmethod
     def learn(cls, y: Tensor, class_weight: str | dict[int, float] | None = None) -> Self:
+        one_label(y)
         if y.is_floating_point():
             raise ValueError(
                 f"y is {y.dtype}; expected integer classes, -1 if unknown. For numbers: CollectiveRegressor"
@@ -122,6 +127,10 @@ class Classes:
     @property
     def family(self) -> Categorical:
         return Categorical(len(self.values), self.weights)
+
+    @staticmethod
+    def find_metric(metric: str | Callable[[Array, Array], float]) -> Metric:
+        return find_metric(metric, CLASSIFICATION)
 
     def metric(self, metric: str | Callable[[Array, Array], float]) -> Metric:
         return find_metric(metric, CLASSIFICATION, self.values).at(self.threshold)
@@ -203,6 +212,7 @@ class Numbers:
 
     @classmethod
     def learn(cls, y: Tensor) -> Self:
+        one_label(y)
         values = y[known(y)].double()
         if bool(values.isinf().any()):
             raise ValueError("y has infinite values; expected numbers, NaN for unknown")
@@ -214,6 +224,10 @@ class Numbers:
     @property
     def family(self) -> Gaussian:
         return Gaussian()
+
+    @staticmethod
+    def find_metric(metric: str | Callable[[Array, Array], float]) -> Metric:
+        return find_metric(metric, REGRESSION)
 
     def metric(self, metric: str | Callable[[Array, Array], float]) -> Metric:
         return find_metric(metric, REGRESSION)
@@ -256,6 +270,15 @@ class Numbers:
 
     def spread(self, samples: Tensor) -> Tensor:
         return self.decode(samples)[..., 0].std(dim=1, correction=0)
+
+
+def one_label(y: Tensor) -> None:
+    """Refuses several labels for each node."""
+    if y.dim() == 2:
+        raise ValueError(
+            f"y has shape {tuple(y.shape)}; expected one label for each node, [N]. For several labels of 0 "
+            "and 1: CollectiveMultiLabelClassifier"
+        )
 
 
 def measure(labelling: Labelling, metric: Metric, y: Tensor, distribution: Tensor) -> float:

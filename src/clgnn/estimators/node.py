@@ -32,8 +32,8 @@ from clgnn.data.graph import (
 from clgnn.estimators import persistence
 from clgnn.estimators.devices import find_device
 from clgnn.estimators.judging import Judging
-from clgnn.estimators.labelling import Classes, Labelling, Numbers
-from clgnn.estimators.metrics import find_metric
+from clgnn.estimators.labelling import Classes, Labelling
+from clgnn.estimators.metrics import Metric
 from clgnn.estimators.settings import Expected, check
 from clgnn.estimators.validation import build_validation
 
@@ -93,7 +93,9 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
     """Whether the ``observed_mask`` of ``fit`` is learned from, and not only shown."""
     fixed: ClassVar[frozenset[str]] = frozenset()
     """The parameters that make a method what it is; :func:`clgnn.baselines.make` leaves them alone."""
-    _labelling: ClassVar[type[Classes] | type[Numbers]] = Classes
+    takes_hetero: ClassVar[bool] = False
+    """Whether a ``HeteroData`` can be learned from."""
+    _labelling: ClassVar[Any] = Classes  # the kind of a Labelling
     _learned: ClassVar[tuple[str, ...]] = ()
     """The attributes that prediction needs: tensors, modules, lists of modules, estimators, or JSON."""
     _free: ClassVar[frozenset[str]] = frozenset({"device"})
@@ -205,7 +207,8 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
     @property
     def metric_name(self) -> str:
         """What validation goes by: ``metric``, or the default."""
-        return find_metric(self.metric or self._labelling.default_metric, self._labelling.metrics).name
+        found: Metric = self._labelling.find_metric(self.metric or self._labelling.default_metric)
+        return found.name
 
     @property
     def classes_(self) -> Tensor:
@@ -269,7 +272,7 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
         """How every fit begins: checks, and lets through the labels that may be seen."""
         self._check_parameters()
         self.__dict__.pop("history_", None)  # until this fit ends, nothing is fitted
-        graph = as_graph(data, self._device())
+        graph = self._graph(data)
         train = as_mask(train_mask, data, "train_mask")
         visible = labels_to_learn(data, train)
         self.labelling_ = self._learn_labels(visible)
@@ -294,7 +297,8 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
 
     def _learn_labels(self, y: Tensor) -> Labelling:
         """What the labels are, from the training labels ``[N]``."""
-        return self._labelling.learn(y)
+        learned: Labelling = self._labelling.learn(y)
+        return learned
 
     def _finish(self, history: pd.DataFrame) -> Self:
         """How every fit ends."""
@@ -308,7 +312,7 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
     def _seen(self, data: Graphs, observed_mask: Mask | None) -> tuple[Graph, Tensor]:
         """What a prediction sees: the graph, and the observed labels ``[N]``."""
         self._check_fitted()
-        graph = as_graph(data, self._device(), self.n_features_in_)
+        graph = self._graph(data, self.n_features_in_)
         y = self.labelling_.unknown(graph.num_nodes)
         if observed_mask is not None:
             observed = as_mask(observed_mask, data, "observed_mask")
@@ -321,6 +325,15 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
                 y = self.labelling_.encode(visible_labels(data, observed), "observed_mask")
         return graph, y.to(graph.x.device)
 
+    def _graph(self, data: Graphs, num_features: int | None = None) -> Graph:
+        graph = as_graph(data, self._device(), num_features)
+        if graph.hetero is not None and not self.takes_hetero:
+            raise ValueError(
+                f"the graph is a HeteroData, and {type(self).__name__} knows one type of nodes; expected a "
+                "Data: see HeteroData.to_homogeneous"
+            )
+        return graph
+
     def _device(self) -> torch.device:
         """The device that the parameter ``device`` names; the CPU for methods without one."""
         return find_device(getattr(self, "device", "cpu"))
@@ -330,5 +343,5 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
 
     def _check_parameters(self) -> None:
-        find_metric(self.metric or self._labelling.default_metric, self._labelling.metrics)
+        self._labelling.find_metric(self.metric or self._labelling.default_metric)
         check(self.get_params(deep=False), self._choices, self._expected)

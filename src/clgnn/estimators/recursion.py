@@ -21,28 +21,31 @@ from clgnn.data.graph import Graph, Graphs, Mask, as_mask, by_graph, known, visi
 from clgnn.estimators import starts
 from clgnn.estimators.callbacks import Callback, Callbacks
 from clgnn.estimators.checkpoints import Progress, fingerprint
+from clgnn.estimators.inside import Inside
 from clgnn.estimators.labelling import Classes
-from clgnn.estimators.masks import step_masks
+from clgnn.estimators.masks import default_masks, step_masks
 from clgnn.estimators.node import OnEpoch, Task, ignore
-from clgnn.estimators.replay import Replay
+from clgnn.estimators.refit import Chosen, fit_again, refusal
 from clgnn.estimators.settings import LOWER_IS_BETTER, iteration_budget
 
 OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "rmsprop": torch.optim.RMSprop}
 
 
-class Collective(Replay):
+class Collective(Inside):
     """What both estimators do. The parameters are explained in :class:`clgnn.CollectiveClassifier`."""
 
     resumable: ClassVar[bool] = True
+    takes_hetero: ClassVar[bool] = True
 
     def fit(
         self,
         data: Graphs,
-        train_mask: Mask,
+        train_mask: Mask | None = None,
         val_mask: Mask | None = None,
         *,
         observed_mask: Mask | None = None,
         masks: Any = None,
+        refit: bool = False,
         checkpoint: str | PathLike[str] | None = None,
         on_epoch: OnEpoch = ignore,
         callbacks: Sequence[Callback | OnEpoch] = (),
@@ -52,7 +55,8 @@ class Collective(Replay):
         Args:
             data: one graph or a list of graphs; labels outside of the masks are never looked at.
             train_mask: the labels to learn from: a bool mask ``[N]`` or node indices (a list of them for a
-                list of graphs).
+                list of graphs). Without it, ``data.train_mask`` and ``data.val_mask`` are taken, as the
+                datasets of PyG have them.
             val_mask: the labels that choose the best epoch of each iteration and the iteration that predicts,
                 and that calibrate its probabilities; they are never input. Without them, the last epoch of
                 the last iteration is kept.
@@ -60,6 +64,11 @@ class Collective(Replay):
                 of ``train_mask`` if not given. Validation graphs of their own have labels of their own. With
                 ``learn_observed`` they are learned from as well.
             masks: a set of masks, bool ``[J, N]``, to draw from in place of random ones.
+            refit: whether to fit once more, when validation has chosen, on the training and the validation
+                labels together. Θ_0, .., Θ_t up to the iteration t that predicts are learned anew, from new
+                weights, each with as many epochs as the one that validation chose. What a label is,
+                ``class_weight`` and ``temperature_`` stay those of the training labels and of the first fit;
+                ``history_``, ``stage_scores_`` and ``best_score_`` tell of that fit.
             checkpoint: a folder that each finished iteration is written to. If it holds iterations of the
                 same fit, which was interrupted, it goes on after them and ends with the same result.
             on_epoch: called with each :class:`~clgnn.collective.learning.Epoch`; if it gives True, the fit
@@ -69,11 +78,16 @@ class Collective(Replay):
         Returns:
             self
         """
+        train_mask, val_mask = default_masks(data, train_mask, val_mask)
+        if refit and (said := refusal(self, val_mask is not None, checkpoint)):
+            raise ValueError(said)
         if self.learn_observed and observed_mask is not None:
             both = as_mask(train_mask, data, "train_mask") | as_mask(observed_mask, data, "observed_mask")
             train_mask = by_graph(both, data)
         task = self._task(data, train_mask, val_mask, observed_mask)
-        graph, y, validation = task.graph, task.y, task.validation
+        graph, y, validation, chosen = task.graph, task.y, task.validation, Chosen()
+        if validation is not None:
+            validation = chosen.watched(validation)
         if isinstance(self.start, str) and self.start == "given":
             starts.given(self.labelling_, graph)  # whether they are there, before anything is trained
         progress = Progress()
@@ -82,19 +96,25 @@ class Collective(Replay):
             labels = [
                 None if m is None else visible_labels(data, as_mask(m, data, n)) for n, m in seen.items()
             ]
-            inputs = (graph.x, graph.edge_index, graph.edge_weight, graph.edge_attr, graph.start_proba, y)
+            others = () if graph.hetero is None else graph.hetero.tensors()
+            inputs = (graph.x, graph.edge_index, *graph.of_edges(), graph.start_proba, *others, y)
             given = None if masks is None else torch.as_tensor(masks)
             parts, kind = (*inputs, *labels, given), type(self).__qualname__
             key = fingerprint(self.get_params(deep=False), parts, kind)
             progress = Progress.resume(checkpoint, key, lambda t: self._build(graph, t))
-        hooks = Callbacks(self, (on_epoch, *callbacks))
+        hooks = Callbacks(self, (chosen.after_epoch, on_epoch, *callbacks))
         hooks.before_fit()
         begin = partial(self._begin, graph)
         progress.follow(self._plain(graph, y, validation, progress, begin, hooks), hooks.after_iteration)
         self._fit_starts(task, progress.components, data, train_mask, val_mask, observed_mask)
         start = self._start(progress.components)
         problem = self._problem(graph, y, validation, start, masks)
-        return self._go_on(problem, progress, begin, hooks, validation)
+        self._go_on(problem, progress, begin, hooks, validation)
+        if refit:
+            both = as_mask(train_mask, data, "train_mask") | as_mask(val_mask, data, "val_mask")
+            known_ones = self.labelling_.encode(visible_labels(data, both), "val_mask")
+            fit_again(self, graph, known_ones.to(graph.x.device), chosen, masks)
+        return self
 
     def adapt(
         self, data: Graphs, observed_mask: Mask, val_mask: Mask | None = None, *, on_epoch: OnEpoch = ignore

@@ -17,6 +17,7 @@ from clgnn.collective.inference import TestGraph, infer, infer_samples, predict,
 from clgnn.collective.sampling import LabelInput
 from clgnn.collective.start import Start
 from clgnn.data.graph import Graph, known
+from clgnn.engine.runner import OF_EDGES
 from clgnn.estimators.masks import prediction_masks
 from clgnn.estimators.node import NodeEstimator
 from clgnn.estimators.settings import LOWER_IS_BETTER, CollectiveSettings
@@ -146,7 +147,7 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
             memory_budget=None if self.memory_budget is None else float(self.memory_budget) * 2**30,
             width=width,
         )
-        for name, value in (("edge_weight", graph.edge_weight), ("edge_attr", graph.edge_attr)):
+        for name, value in zip(OF_EDGES, graph.of_edges(), strict=True):
             if value is not None and t == 0 and name not in component.runner.takes:
                 kind = type(component.gnn).__name__
                 warnings.warn(f"{kind} takes no {name}: the graph's are not used", stacklevel=4)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -21,7 +20,7 @@ from clgnn.estimators.checkpoints import fingerprint
 from clgnn.estimators.metrics import CLASSIFICATION, REGRESSION, find_metric
 from clgnn.estimators.node import NodeEstimator
 from clgnn.experiments import run as running
-from clgnn.experiments.ground import described, draw, ground, make
+from clgnn.experiments.ground import Ground, described, draw, kept, make, shared
 from clgnn.experiments.leaderboard import leaderboard, recommendation
 from clgnn.experiments.ledger import Ledger
 from clgnn.experiments.methods import (
@@ -183,13 +182,13 @@ def compare(
         "splits": described(kind, shares, test_labels, made),
         "data": fingerprint({}, _tensors(graphs)),
     }
-    with _kept(folder) as place:
+    with kept(folder) as place:
         _claim(place, about)
         ledger = Ledger(place)
         ledger.assign((trial.key, trial.cell, trial.settings) for trial in planned)
         own = metric if callable(metric) else None
-        with watch(planned), ground(graphs, made, estimators, task, own, place, jobs) as prepare:
-            running.run(planned, place, jobs, prepare=prepare)
+        with watch(planned), shared(graphs, made, place, jobs) as stored:
+            running.run(planned, place, jobs, prepare=Ground(stored, estimators, task, own))
         return _read(place, about)
 
 
@@ -273,15 +272,6 @@ def _trial(
     # the ledger of the paper's trials leaves out the paper's start; here it is named where it is meant
     start = {"start": "paper"} if settings.get("start") == "paper" else {}
     return replace(trial, settings=json.dumps({**json.loads(trial.settings), **start}, sort_keys=True))
-
-
-@contextmanager
-def _kept(folder: str | PathLike[str] | None) -> Iterator[Path]:
-    if folder is not None:
-        yield Path(folder)
-        return
-    with tempfile.TemporaryDirectory() as temporary:
-        yield Path(temporary)
 
 
 def _claim(folder: Path, about: Mapping[str, Any]) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +107,7 @@ class Ground:
     metric: Callable[..., float] | None
 
     def __call__(self, trial: Trial) -> running.Ground:
-        data, made = _load(self.stored) if isinstance(self.stored, str) else self.stored
+        data, made = loaded(self.stored)
         split = made[trial.trial]
         if trial.method in self.own:
             model = _own(self.own[trial.method], json.loads(trial.settings), trial.trial)
@@ -128,27 +130,40 @@ def _own(estimator: Any, settings: Mapping[str, Any], seed: int) -> NodeEstimato
 
 
 @contextmanager
-def ground(
-    data: Graphs,
-    made: list[splits.Split[Any]],
-    own: Mapping[str, Any],
-    task: str,
-    metric: Callable[..., float] | None,
-    folder: Path,
-    jobs: int,
-) -> Iterator[Ground]:
-    """The data for this process; or, while several run, in a file that all of them map into memory."""
+def kept(folder: str | PathLike[str] | None) -> Iterator[Path]:
+    """A folder of the user's, or one that is gone at the end."""
+    if folder is not None:
+        yield Path(folder)
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        yield Path(temporary)
+
+
+@contextmanager
+def shared(data: Graphs, made: list[splits.Split[Any]], folder: Path, jobs: int) -> Iterator[Any]:
+    """The data and the splits for this process; while several run, a file that all of them map into memory.
+
+    What it gives is for :func:`loaded`.
+    """
     if jobs == 1:
-        yield Ground((data, made), own, task, metric)
+        yield data, made
         return
     path = folder / "running" / "data.pt"
     graphs = [{k: v for k, v in g.to_dict().items() if isinstance(v, Tensor)} for g in as_list(data)]
     with written(path) as temporary:
         torch.save([isinstance(data, Data), graphs, [vars(split) for split in made]], temporary)
     try:
-        yield Ground(str(path), own, task, metric)
+        yield str(path)
     finally:
         path.unlink(missing_ok=True)
+
+
+def loaded(stored: Any) -> tuple[Graphs, list[splits.Split[Any]]]:
+    """The data and the splits that :func:`shared` gives to a process."""
+    if not isinstance(stored, str):
+        data, made = stored
+        return data, made
+    return _load(stored)
 
 
 @lru_cache(maxsize=1)

@@ -53,7 +53,7 @@ def leaderboard(trials: pd.DataFrame, metric: str, lower_is_better: bool = False
     groups = {str(name): group.set_index("trial") for name, group in done.groupby("method", sort=False)}
     sign = -1 if lower_is_better else 1
     means = {name: sign * group[metric].mean() for name, group in groups.items()}
-    order = sorted(groups, key=lambda name: (-means[name], groups[name]["seconds"].mean()))
+    order = sorted(groups, key=lambda name: (-means[name], name))
     plain = next((name for name in order if gnn_of(name) == name), None)
     rows = [_row(name, groups, metric, sign, order[0], plain) for name in order]
     board = pd.DataFrame(rows, columns=COLUMNS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -18,6 +18,9 @@ from clgnn.report.calibration import pooled
 from clgnn.report.curves import curves
 from clgnn.report.headline import of_classes, of_numbers, share
 from clgnn.report.trials import describe
+
+if TYPE_CHECKING:
+    from clgnn.estimators.explanation import Explanation
 
 _MAX_POINTS = 1000
 _INDEPENDENT = (
@@ -139,6 +142,29 @@ def _by_class(counts: NDArray[np.int64], classes: Sequence[str]) -> dict[str, An
             for c, name in enumerate(classes)
         ],
     }
+
+
+def explanation_tables(found: Explanation, node: str, top: int = 10) -> list[dict[str, Any]]:
+    """The tables of what the prediction of a node rests on, the ``top`` rows of each."""
+    said = f"Node {node} is predicted to be {found.prediction}, by iteration {found.iteration}. It rests on "
+    words = {
+        "edges": "these edges most",
+        "features": "these columns most, its own or those of nodes around it",
+        "labels": "these labels most; p(..) is the share of the label samples that showed a class",
+    }
+    return [
+        {
+            "title": f"Why node {node}: {name}",
+            "caption": said + words[name],
+            "columns": [str(column) for column in table.columns],
+            "rows": [
+                [f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row]
+                for row in table.head(top).itertuples(index=False)
+            ],
+        }
+        for name, table in (("edges", found.edges), ("features", found.features), ("labels", found.labels))
+        if len(table)
+    ]
 
 
 def made_now() -> list[list[str]]:

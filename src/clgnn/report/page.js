@@ -13,6 +13,10 @@ if (measured.length && kind !== "leaderboard") {
     percents.length > 1 ? h("div", { class: "controls" }, segments("Test graph", percents, percents[0], show, shortScenario)) : null, key, ...views);
   if (kind === "comparison") halved(made);
 }
+for (const [i, image] of (content.images ?? []).entries()) {
+  halved(section(`image-${i}`, image.title, h("figure", { class: "panel" }, h("img", { src: image.source, alt: image.caption, class: "picture" }), h("figcaption", {}, image.caption))));
+}
+
 for (const [i, extra] of (content.scatter ? [] : content.tables ?? []).entries()) {
   const made = section(`table-${i}`, extra.title, table(extra.caption, extra.columns, extra.rows.map((row) => row.map((value, j) => (j && !extra.text?.includes(j) ? value.replace(/(^| )-(?=[\d.])/g, "$1−") : value))), { last: extra.last, strong: extra.strong, text: extra.text }));
   if (extra.columns.length <= 10 && kind !== "leaderboard") halved(made);

@@ -16,8 +16,8 @@ The content of a page is a dictionary. It may have these entries; a section with
 ``answer``, ``tables``, ``confusion``, ``scatter``, ``roc``, ``precision_recall``
     What the picture of an evaluation shows, plain tables, a confusion matrix, predicted against true numbers,
     the curves of a classifier.
-``settings``, ``failures``, ``graph``
-    Settings, failed trials, a graph.
+``settings``, ``failures``, ``graph``, ``images``
+    Settings, failed trials, a graph, pictures that others have drawn.
 
 The scripts share one scope, in the order of :data:`_SCRIPTS`.
 """

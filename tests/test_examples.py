@@ -1,0 +1,42 @@
+"""The examples run, and show what they say."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from clgnn.data.datasets import is_here
+
+FOLDER = Path(__file__).parents[1] / "examples"
+SMALL = {"num_nodes": 200, "max_epochs": 20}
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(f"example_{name}", FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_embed(capsys):
+    own, read_out = example("embed").main(**SMALL)
+    assert min(own, read_out) > 0.3  # of five classes
+    assert "200 nodes, 16 columns" in capsys.readouterr().out
+
+
+def test_explain(capsys):
+    found = example("explain").main(**SMALL)
+    assert all(len(table) > 0 for table in (found.edges, found.features, found.labels))
+    assert "it rests on" in capsys.readouterr().out
+
+
+def test_as_module(capsys):
+    assert example("as_module").main(**SMALL)
+    assert "the same bits as predict_proba: True" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not is_here("cora"), reason="needs Cora's files: set CLGNN_DATA")
+def test_a_public_model_of_pyg_gains():
+    accuracies = example("boost_pyg").main(num_splits=3)
+    assert (accuracies[:, 1] - accuracies[:, 0]).mean() > 0
