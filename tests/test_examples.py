@@ -40,3 +40,30 @@ def test_as_module(capsys):
 def test_a_public_model_of_pyg_gains():
     accuracies = example("boost_pyg").main(num_splits=3)
     assert (accuracies[:, 1] - accuracies[:, 0]).mean() > 0
+
+
+def test_multilabel(capsys):
+    table = example("multilabel").main(**SMALL)
+    assert table["label"].tolist() == ["on sale", "seasonal"]
+    assert "on sale" in capsys.readouterr().out
+
+
+def test_hetero():
+    plain, boosted = example("hetero").main(num_nodes=300, max_epochs=30)
+    assert min(plain, boosted) > 0.4  # of three classes
+
+
+def test_edge_features():
+    right, shuffled = example("edge_features").main(num_nodes=300, max_epochs=100)
+    assert right > shuffled + 0.1
+
+
+def test_hooks():
+    table = example("hooks").main(num_nodes=200, max_epochs=30, goal=0.4)
+    assert len(table) < 30
+    assert table["metric"].iloc[-1] >= 0.4
+
+
+def test_tune():
+    pytest.importorskip("optuna")
+    assert all(0 <= accuracy <= 1 for accuracy in example("tune").main(**SMALL, num_trials=2))

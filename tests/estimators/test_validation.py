@@ -39,7 +39,7 @@ def test_of_collective_learning(variant, metric, graph, train, val, test):
     model = CollectiveClassifier(**{**QUICK, **variant}, metric=metric)
     observed = test if variant.get("test_labels") == "partial" else None
     model.fit(graph, train, val, observed_mask=observed)
-    assert model.score(graph, val, observed) == pytest.approx(model.best_score_, abs=1e-6)
+    assert model.score(graph, val, observed, metric=metric) == pytest.approx(model.best_score_, abs=1e-6)
 
 
 @pytest.mark.parametrize("test_labels", ["none", "partial"])
@@ -60,7 +60,7 @@ def test_of_every_rival(method, test_labels, graph, train, val, test):
     learned = None if model.refuses_labels() and not model.trains_on_observed else test
     model.fit(graph, train, val, observed_mask=learned)
     observed = test if model.test_labels == "partial" else None
-    assert model.score(graph, val, observed) == pytest.approx(model.best_score_, abs=1e-5)
+    assert model.score(graph, val, observed, metric="log_loss") == pytest.approx(model.best_score_, abs=1e-5)
 
 
 @pytest.mark.parametrize("test_labels", ["none", "partial"])
@@ -69,7 +69,15 @@ def test_of_several_graphs(test_labels, new_graph):
     model = CollectiveClassifier(**QUICK, test_labels=test_labels, metric="log_loss")
     observed = [[], range(12)] if test_labels == "partial" else None
     model.fit(graphs, [range(10), []], [[], range(12, 24)], observed_mask=observed)
-    assert model.score(graphs, [[], range(12, 24)], observed) == pytest.approx(model.best_score_, abs=1e-6)
+    found = model.score(graphs, [[], range(12, 24)], observed, metric=model.metric)
+    assert found == pytest.approx(model.best_score_, abs=1e-6)
+
+
+def test_the_score_of_a_classifier_is_the_higher_the_better(graph, train, val):
+    model = CollectiveClassifier(**QUICK, metric="log_loss").fit(graph, train, val)
+    assert model.score(graph, val) == model.score(graph, val, metric="accuracy")
+    model = CollectiveClassifier(**QUICK, metric="macro_f1").fit(graph, train, val)
+    assert model.score(graph, val) == model.score(graph, val, metric="macro_f1")
 
 
 def test_without_validation_there_is_no_score(graph, train):

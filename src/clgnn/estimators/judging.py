@@ -39,18 +39,19 @@ class Judging:
     def score(self, data: Graphs, mask: Mask, observed_mask: Mask | None = None, metric: Any = None) -> float:
         """One number for the nodes of the mask.
 
-        For a regressor it is R², as in scikit-learn: the greater the better, whatever ``metric`` validation
-        goes by. For a classifier it is the metric that validation goes by, the accuracy if nothing else was
-        asked for. ``best_score_`` is always the metric that validation goes by.
+        The greater the better, as in scikit-learn. For a regressor it is R², whatever ``metric`` validation
+        goes by. For a classifier it is the metric that validation goes by, or the accuracy where that one is
+        to be low. ``best_score_`` is always the metric that validation goes by.
 
         Args:
             data, mask, observed_mask: as for :meth:`evaluate`.
-            metric: another one: a name, or a function of one's own.
+            metric: another one, as it is: a name, or a function of one's own.
         """
         self._check_fitted()
         labels = self._labelling
-        name = metric or labels.score_metric or self.metric or labels.default_metric
-        chosen = self.labelling_.metric(name)
+        chosen = self.labelling_.metric(metric or labels.score_metric or self.metric or labels.default_metric)
+        if metric is None and chosen.lower_is_better:
+            chosen = self.labelling_.metric(labels.default_metric)
         y, distribution = self._to_judge(data, mask, observed_mask)
         return measure(self.labelling_, chosen, y, distribution)
 

@@ -75,7 +75,7 @@ def compare(
             began = time.perf_counter()
             with watch(f"split {number} {name}", model) as on_epoch:
                 observed = fit(model, data, split, sees_labels, on_epoch)
-            row[name] = model.score(data, split.test_mask, observed)
+            row[name] = model.score(data, split.test_mask, observed, metric=settings.get("metric"))
             row[f"{name}_seconds"] = time.perf_counter() - began
             if on_fitted is not None:
                 on_fitted(name, model, split, observed)
