@@ -145,7 +145,9 @@ def test_a_graph_without_edges_works(files):
 
 
 def start(*arguments):
-    command = "import sys; from clgnn.cli import main; sys.exit(main())"
+    # where the tests run in the background, an interrupt is ignored, and children inherit that
+    command = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    command += "from clgnn.cli import main; sys.exit(main())"
     return subprocess.Popen(
         [sys.executable, "-c", command, *map(str, arguments)],
         stdout=subprocess.PIPE,
