@@ -166,7 +166,7 @@ def test_the_chosen_metric_is_the_best_of_its_iteration(metric, graph, train, va
     model = quick(metric=metric, **options).fit(graph, train, val)
     column = model.history_[f"val_{metric}"]
     best = column.min() if metric in ("log_loss", "brier") else column.max()
-    assert model.score(graph, val) == pytest.approx(best, abs=1e-6)
+    assert model.score(graph, val, metric=metric) == pytest.approx(best, abs=1e-6)
 
 
 def test_class_weights_move_predictions_to_rare_classes(new_graph):
