@@ -1,0 +1,76 @@
+"""A graph as plain arrays, which may lie in memory or be mapped from files.
+
+Row v of the sparse matrix lists the sources u of the edges u → v: what v gathers from. Node ids are int32, so
+that an edge takes four bytes. Nothing here asks whether an array is mapped, so that code that goes through rows
+in order, or takes a few of them, works on graphs that are larger than the memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from torch import Tensor
+from torch_geometric.data import Data
+
+
+@dataclass(frozen=True)
+class StoredGraph:
+    """Topology, features and labels of N nodes and E edges.
+
+    Attributes:
+        indptr: where the row of each node begins in ``indices``, int64 ``[N + 1]``.
+        indices: the sources of the edges into each node, in order, each once; int32 ``[E]``.
+        x: the features, float32 ``[N, p]``.
+        y: the labels ``[N]``: int64 classes, -1 if unknown; or float32 numbers, NaN if unknown.
+        weight: of the edges, float32 ``[E]``, or None where each is 1. Edges that were given several times have
+            the sum of their weights.
+        split: the part of each node, int8 ``[N]``, an index into :data:`PARTS`; None if there is no split.
+
+    Example:
+        >>> import torch
+        >>> data = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 2, 2], [1, 1, 0]]), y=torch.tensor([0, 1, -1]))
+        >>> graph = stored(data)
+        >>> graph.indices[graph.indptr[1] : graph.indptr[2]]
+        array([0, 2], dtype=int32)
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    x: NDArray[np.float32]
+    y: NDArray[np.int64] | NDArray[np.float32]
+    weight: NDArray[np.float32] | None = None
+    split: NDArray[np.int8] | None = None
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def num_edges(self) -> int:
+        return len(self.indices)
+
+
+PARTS = ("", "train", "val", "test", "observed")
+"""The parts of a split, by their number; 0 is a node without one."""
+
+
+def stored(data: Data) -> StoredGraph:
+    """The arrays of a PyG ``Data``, in memory; features become dense, edges that occur twice add up."""
+    n = data.num_nodes
+    source, target = data.edge_index.cpu().numpy()
+    given = data.edge_weight
+    values = np.ones(len(source), np.float32) if given is None else given.float().cpu().numpy()
+    a = sp.csr_array((values, (target, source)), shape=(n, n))
+    a.sum_duplicates()
+    x: Tensor = data.x if data.x.layout == data.y.layout else data.x.to_dense()
+    y = data.y.cpu().numpy()
+    return StoredGraph(
+        a.indptr.astype(np.int64),
+        a.indices.astype(np.int32),
+        x.float().cpu().numpy(),
+        y.astype(np.float32 if np.issubdtype(y.dtype, np.floating) else np.int64),
+        None if (a.data == 1).all() else a.data.astype(np.float32),
+    )
