@@ -1,8 +1,8 @@
 """A graph as plain arrays, which may lie in memory or be mapped from files.
 
 Row v of the sparse matrix lists the sources u of the edges u → v: what v gathers from. Node ids are int32, so
-that an edge takes four bytes. Nothing here asks whether an array is mapped, so that code that goes through rows
-in order, or takes a few of them, works on graphs that are larger than the memory.
+that an edge takes four bytes. Nothing here asks whether an array is mapped, so that code that goes through
+rows in order, or takes a few of them, works on graphs that are larger than the memory.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class StoredGraph:
         indices: the sources of the edges into each node, in order, each once; int32 ``[E]``.
         x: the features, float32 ``[N, p]``.
         y: the labels ``[N]``: int64 classes, -1 if unknown; or float32 numbers, NaN if unknown.
-        weight: of the edges, float32 ``[E]``, or None where each is 1. Edges that were given several times have
-            the sum of their weights.
+        weight: of the edges, float32 ``[E]``, or None where each is 1. Edges that were given several times
+            have the sum of their weights.
         split: the part of each node, int8 ``[N]``, an index into :data:`PARTS`; None if there is no split.
 
     Example:
         >>> import torch
-        >>> data = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 2, 2], [1, 1, 0]]), y=torch.tensor([0, 1, -1]))
-        >>> graph = stored(data)
+        >>> edges = torch.tensor([[0, 2, 2], [1, 1, 0]])
+        >>> graph = stored(Data(x=torch.ones(3, 1), edge_index=edges, y=torch.tensor([0, 1, -1])))
         >>> graph.indices[graph.indptr[1] : graph.indptr[2]]
         array([0, 2], dtype=int32)
     """
