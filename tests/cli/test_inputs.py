@@ -206,7 +206,7 @@ WRONG = {
     "labels for a model without": (nothing, [*PREDICT, "--label", "colour"], "fit it with --test-labels partial, or leave --label out"),
     "a start for a model without": (nothing, [*PREDICT, "--start-predictions", "nodes.csv"], "the model was fitted without: leave it out"),
     "an unknown class": (of_nodes(truth="pink"), EVALUATE, "has class 'pink', unseen in training; expected one of blue, green, red, or a blank for unknown: say --blank pink"),
-    "nothing left to judge": (nothing, [*EVALUATE, "--label", "colour"], "the model learned from all 40 nodes that have a label"),
+    "nothing left to judge": (nothing, [*EVALUATE[:-2], "--label", "colour"], "the model learned from all 40 nodes that have a label"),
     "a feature to judge by": (nothing, [*EVALUATE, "--label", "shape"], "--label shape was a feature in training"),
     # how tables are read
     "nothing to read": (nothing, ["schema"], "nothing is given; expected --nodes and --edges, or --model"),

@@ -57,7 +57,22 @@ def test_numbers_are_scaled_and_a_blank_is_the_mean():
 
 def test_decimals_and_bools_are_numbers():
     assert learn([Decimal("1.5"), None, Decimal("2.5")]) == NumberColumn("c", 2.0, 0.5, 1)
-    assert learn([True, None, False]) == NumberColumn("c", 0.5, 0.5, 1)
+    assert learn([True, None, False]) == NumberColumn("c", 0.0, 1.0, 1, keeps_zero=True)
+
+
+@pytest.mark.parametrize(
+    ("values", "encoded"),
+    [
+        ([0, 1, 1, 1], [0, 1, 1, 1]),  # flags stay
+        ([0, 0, 0, 2, 4, None], [0, 0, 0, 2 / 3, 4 / 3, 0]),  # counts are of the order of 1
+        ([0, 1, 2], [-1.5**0.5, 0, 1.5**0.5]),  # not mostly 0
+        ([0, 0, 0, -1, 1], [0, 0, 0, -(2.5**0.5), 2.5**0.5]),  # below 0
+    ],
+)
+def test_what_is_mostly_zero_stays_zero_there(values, encoded):
+    learned = learn(values)
+    assert learned.encode(pd.Series(values)).flatten().tolist() == pytest.approx(encoded)
+    assert column_from_json(column_to_json(learned)) == learned
 
 
 @pytest.mark.parametrize("values", [[0.1] * 3, [None, None], [7, None, 7]])

@@ -27,7 +27,14 @@ from clgnn.cli.options import (
     settings,
 )
 from clgnn.cli.reproduce import name_failed, names_in, progress
-from clgnn.cli.tables import feature_options, learn_schema, show_tables, table_options
+from clgnn.cli.tables import (
+    feature_options,
+    label_option,
+    learn_schema,
+    one_table,
+    show_tables,
+    table_options,
+)
 from clgnn.estimators.settings import CollectiveSettings
 
 if TYPE_CHECKING:
@@ -46,9 +53,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 @click.command(cls=GroupedCommand)
 @table_options(fitting=True)
-@option(
-    "--label", required=True, group="Columns", help="Learn the labels of this column; a blank is unknown."
-)
+@label_option("Learn the labels of this column; a blank is unknown.", required=True, several=False)
 @feature_options
 @option("--undirected/--directed", default=True, group="Columns", help="Count edges in both directions.")
 @option("--methods", group=_GROUP, help="Compare only these, separated by commas, such as "
@@ -100,6 +105,7 @@ def compare(
 
     given = _given(options, class_weight)
     own, metric = given.pop("gnn", None), given.pop("metric", None)
+    one_table(options)
     name = Path(options["nodes"]).stem
     shares = {share: options.pop(share) for share in ("test_share", "val_share", "train_labels")}
     nodes, data, schema = _read(label, columns, options, show=not (as_json or quiet))

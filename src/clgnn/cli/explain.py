@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clgnn.cli.options import COUNT, GroupedCommand, console, option, output_options, print_json, set_threads
+from clgnn.cli.options import (
+    COUNT,
+    GroupedCommand,
+    as_rich,
+    console,
+    option,
+    output_options,
+    print_json,
+    set_threads,
+)
 from clgnn.cli.predict import give_start, model_options, open_model, read_graph, shown_labels
+from clgnn.cli.tables import label_option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +37,7 @@ if TYPE_CHECKING:
 @option("--algorithm", default="gnn_explainer", type=click.Choice(["gnn_explainer", "captum"]),
         group="The node", help="Choose how; captum needs to be installed.")  # fmt: skip
 @option("--top", default=10, type=COUNT, group="Output", help="Show this many rows of each table.")
-@option("--label", group="Columns", help="Show the model the labels of this column; without it, none.")
+@label_option("Show the model the labels of this column; without it, none.")
 @output_options
 def explain(
     model: str,
@@ -35,7 +45,7 @@ def explain(
     node: str,
     algorithm: str,
     top: int,
-    label: str | None,
+    label: str | tuple[str, ...] | None,
     quiet: bool,
     as_json: bool,
     threads: int | None,
@@ -133,14 +143,4 @@ def _show(found: Explanation, node: str, top: int, as_json: bool) -> None:
             why = "the plain GNN sees none" if name == "labels" and found.iteration == 0 else "none counts"
             console.print(f"no {name}: {why}.", highlight=False)
         else:
-            console.print(_rich(name, table))
-
-
-def _rich(name: str, table: pd.DataFrame) -> Any:
-    from rich.markup import escape
-    from rich.table import Table
-
-    made = Table(*(escape(str(column)) for column in table.columns), title=name, title_justify="left")
-    for row in table.itertuples(index=False):
-        made.add_row(*(f"{v:.4f}" if isinstance(v, float) else escape(str(v)) for v in row))
-    return made
+            console.print(as_rich(name, table))

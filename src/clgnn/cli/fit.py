@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clgnn.baselines import METHODS
+from clgnn.cli.hetero import hetero_gnn, learn_hetero, several_types
 from clgnn.cli.options import (
     OPTION_OF,
     Bars,
@@ -29,6 +30,7 @@ from clgnn.cli.options import (
 from clgnn.cli.tables import (
     add_start,
     feature_options,
+    label_option,
     learn_schema,
     show_tables,
     start_option,
@@ -48,9 +50,7 @@ _MODEL = "The model"
 
 @click.command(cls=GroupedCommand)
 @table_options(fitting=True)
-@option(
-    "--label", required=True, group="Columns", help="Learn the labels of this column; a blank is unknown."
-)
+@label_option("Learn the labels of this column; a blank is unknown.", required=True)
 @feature_options
 @option("--undirected/--directed", default=True, group="Columns", help="Count edges in both directions.")
 @option("--out", required=True, type=click.Path(path_type=Path), group=_MODEL, help="Write the model to this "
@@ -75,7 +75,14 @@ _MODEL = "The model"
 @settings
 @output_options
 def fit(
-    label: str, out: Path, force: bool, resume: bool, method: str, quiet: bool, as_json: bool, **options: Any
+    label: str | tuple[str, ...],
+    out: Path,
+    force: bool,
+    resume: bool,
+    method: str,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Fit a model to your own graph.
 
@@ -91,7 +98,7 @@ def fit(
     interrupted = out.with_name(out.name + ".partial")
     _check_output(out, interrupted, resume, force)
     given = {**parameters(options), "class_weight": options.pop("class_weight")}
-    nodes, edges, schema = learn_schema(label, options)
+    nodes, edges, schema = (learn_hetero if several_types(options) else learn_schema)(label, options)
     links = schema.edges(nodes, edges)
     data = schema.graph(nodes, links, label)
     del edges
@@ -192,7 +199,7 @@ def _threshold_metric(
     if metric is None:
         return None
     if schema.classes is None:
-        raise ValueError(f"--threshold is for two classes, and {schema.label!r} holds numbers: leave it out")
+        raise ValueError(f"--threshold is for two classes, and {schema.what}: leave it out")
     learned, judged = ([schema.classes[c] for c in y[mask].unique().tolist()] for mask in (train, validation))
     try:
         threshold_metric(metric, learned)
@@ -209,8 +216,12 @@ def _threshold_metric(
 
 def _model(method: str, comparison: str | None, schema: Schema, given: dict[str, Any]) -> NodeEstimator:
     from clgnn import baselines
+    from clgnn.data.hetero_tables import HeteroSchema
     from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
+    from clgnn.estimators.multilabel import CollectiveMultiLabelClassifier
 
+    if isinstance(schema, HeteroSchema):
+        given = {**given, "gnn": hetero_gnn(given, schema)}
     if schema.classes is not None:
         given = {**given, "metric": numbered(given["metric"], schema.classes)}
     if (method == "best") != (comparison is not None):
@@ -222,8 +233,10 @@ def _model(method: str, comparison: str | None, schema: Schema, given: dict[str,
             return CollectiveClassifier(**given)
         return baselines.make(method, **asked_for(given))  # what is not asked for is as the rival has it
     if method != "collective":
-        raise ValueError(f"--method {method} is for classes, and {schema.label!r} holds numbers")
-    return CollectiveRegressor(**{name: value for name, value in given.items() if name != "class_weight"})
+        raise ValueError(f"--method {method} is for classes, and {schema.what}")
+    if given.pop("class_weight") is not None:
+        raise ValueError(f"--class-weight is for classes, and {schema.what}; leave it out")
+    return (CollectiveMultiLabelClassifier if schema.several else CollectiveRegressor)(**given)
 
 
 def _best_of(comparison: str, schema: Schema, given: dict[str, Any]) -> NodeEstimator:

@@ -31,7 +31,9 @@ from clgnn.estimators.settings import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.progress import Progress
+    from rich.table import Table
     from torch import Tensor
 
     from clgnn.collective.component import GNN
@@ -274,6 +276,17 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def as_rich(title: str, table: pd.DataFrame) -> Table:
+    """A table for the terminal."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    made = Table(*(escape(str(column)) for column in table.columns), title=title, title_justify="left")
+    for row in table.itertuples(index=False):
+        made.add_row(*(f"{v:.4f}" if isinstance(v, float) else escape(str(v)) for v in row))
+    return made
 
 
 def progress_bar(quiet: bool) -> Progress:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clgnn.cli.hetero import hetero_gnn
 from clgnn.cli.options import (
     Command,
     GroupedCommand,
+    as_rich,
     console,
     errors,
     gnn,
@@ -24,6 +26,7 @@ from clgnn.cli.report import check_out
 from clgnn.cli.tables import (
     add_start,
     check_table,
+    label_option,
     read_known,
     read_schema,
     say_unseen,
@@ -57,11 +60,14 @@ def open_model(path: str, gnn_name: str | None) -> tuple[NodeEstimator, Schema, 
     Models of version 0.1 do not have them: None.
     """
     from clgnn import baselines
+    from clgnn.data.hetero_tables import HeteroSchema
     from clgnn.estimators import persistence
 
     content = persistence.read(path)
     schema = read_schema(path, content)
     own = None if gnn_name is None else gnn(gnn_name)
+    if isinstance(schema, HeteroSchema) and own is None:  # GraphSAGE is made anew for the types
+        own = hetero_gnn({**content["parameters"], "gnn": "sage"}, schema)
     if content["parameters"].get("gnn", "") is None and own is None:
         raise ValueError(f"{path} was fitted with a GNN of your own; name it again with --gnn module:attr")
     learned = content["extra"].get("learned_from")
@@ -69,14 +75,16 @@ def open_model(path: str, gnn_name: str | None) -> tuple[NodeEstimator, Schema, 
 
 
 def read_graph(
-    schema: Schema, label: str | None, options: dict[str, Any]
+    schema: Schema, label: str | tuple[str, ...] | None, options: dict[str, Any]
 ) -> tuple[pd.DataFrame, Data, Schema]:
     """The table of nodes and the graph; a label that was a feature in training is refused."""
-    if label is not None and label in {feature.name for feature in schema.features}:
-        raise ValueError(
-            f"--label {label} was a feature in training, so the model has seen it in every node; "
-            f"fit again with --ignore {label}"
-        )
+    features = {feature.name for feature in schema.features}
+    for name in label if isinstance(label, tuple) else (label,):
+        if name is not None and name in features:
+            raise ValueError(
+                f"--label {name} was a feature in training, so the model has seen it in every node; "
+                f"fit again with --ignore {name}"
+            )
     nodes, edges, schema = read_known(schema, options)
     return nodes, schema.graph(nodes, edges, label), schema
 
@@ -85,14 +93,14 @@ def read_graph(
 @model_options
 @option("--out", required=True, type=click.Path(path_type=Path), group="Output",
         help="Write the predictions to this CSV or Parquet file.")  # fmt: skip
-@option("--label", group="Columns", help="Show the model the labels of this column; without it, none.")
+@label_option("Show the model the labels of this column; without it, none.")
 @option("--force", is_flag=True, group="Output", help="Replace a file that is there.")
 @output_options
 def predict(
     model: str,
     gnn_name: str | None,
     out: Path,
-    label: str | None,
+    label: str | tuple[str, ...] | None,
     force: bool,
     quiet: bool,
     as_json: bool,
@@ -115,7 +123,8 @@ def predict(
     from clgnn.estimators.predictions import predictions
 
     ids = nodes[schema.id].tolist()
-    table = predictions(estimator, data, observed, ids=ids, id_name=schema.id, classes=schema.classes)
+    names = schema.several or schema.classes
+    table = predictions(estimator, data, observed, ids=ids, id_name=schema.id, classes=names)
     write_table(table, out)
     seen = 0 if observed is None else int(observed.sum())
     if as_json:
@@ -139,7 +148,7 @@ def give_start(
 
 
 def shown_labels(
-    estimator: NodeEstimator, schema: Schema, model: str, data: Data, label: str | None
+    estimator: NodeEstimator, schema: Schema, model: str, data: Data, label: str | tuple[str, ...] | None
 ) -> Tensor | None:
     """The labels that are shown: those of a class that the model knows."""
     from clgnn.data.graph import known
@@ -158,8 +167,7 @@ def shown_labels(
 
 @click.command(cls=GroupedCommand)
 @model_options
-@option("--label", required=True, group="Columns", help="Judge by the true labels of this column; a blank is "
-        "not judged.")  # fmt: skip
+@label_option("Judge by the true labels of this column; a blank is not judged.", required=True)
 @option("--split", group="Columns", help="Judge only the rows that say test in this column; show those that "
         "say train or observed to a model for partially labelled graphs.")  # fmt: skip
 @option("--report", "report_path", type=click.Path(dir_okay=False, path_type=Path), group="Output",
@@ -169,7 +177,7 @@ def shown_labels(
 def evaluate(
     model: str,
     gnn_name: str | None,
-    label: str,
+    label: str | tuple[str, ...],
     split: str | None,
     report_path: Path | None,
     explained: str | None,
@@ -187,6 +195,8 @@ def evaluate(
 
     if report_path is not None:
         check_out(report_path, False, "--report")
+        if isinstance(label, tuple):
+            raise ValueError("--report is for one label, and --label names several; leave it out")
     elif explained is not None:
         raise ValueError("--explain is for the page of --report; name it, or see `clgnn explain`")
     estimator, schema, learned_from = open_model(model, gnn_name)
@@ -219,16 +229,31 @@ def evaluate(
         _report(report_path, Path(model).name, estimator, schema, nodes, data, parts, judged, observed,
                 values, explained)  # fmt: skip
     truth = data.y[judged]
+    by_label = _by_label(estimator, data, judged, observed, schema.several)
     if as_json:
         found = None if schema.classes is None else majority(truth)[1]
         print_json({
             "judged": len(truth), "left_out": left_out, "labels_seen": seen,
             "threshold": estimator.threshold_, "majority_accuracy": found, **values,
+            **({} if by_label is None else {"by_label": by_label.to_dict(orient="records")}),
         })  # fmt: skip
         return
+    if by_label is not None:
+        console.print(as_rich("by label", by_label))
     _show(estimator, schema, values, truth, left_out, seen)
     if report_path is not None:
         console.print(f"The report is {report_path}.", highlight=False, soft_wrap=True)
+
+
+def _by_label(
+    estimator: NodeEstimator, data: Data, judged: Tensor, observed: Tensor | None, names: tuple[str, ...]
+) -> pd.DataFrame | None:
+    """The scores of each of several labels; None where there is one."""
+    from clgnn.estimators.multilabel import CollectiveMultiLabelClassifier
+
+    if not isinstance(estimator, CollectiveMultiLabelClassifier):
+        return None
+    return estimator.evaluate_labels(data, judged, observed, names)
 
 
 def _parts(

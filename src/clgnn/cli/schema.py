@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clgnn.cli.hetero import learn_hetero, several_types
 from clgnn.cli.options import GroupedCommand, console, option, print_json
-from clgnn.cli.tables import feature_options, learn_schema, read_schema, show_tables, table_options
+from clgnn.cli.tables import (
+    feature_options,
+    label_option,
+    learn_schema,
+    read_schema,
+    show_tables,
+    table_options,
+)
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -17,7 +25,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=GroupedCommand)
 @table_options(fitting=True, required=False)
-@option("--label", group="Columns", help="Take the labels from this column; a blank is unknown.")
+@label_option("Take the labels from this column; a blank is unknown.")
 @feature_options
 @option("--undirected/--directed", default=True, group="Columns", help="Count edges in both directions.")
 @option("--split", group="Columns", help="This column says train, val, test and observed; it is no feature.")
@@ -27,7 +35,7 @@ if TYPE_CHECKING:
 @option("--model", type=click.Path(), group="The model", help="Show how the model in this folder reads "
         "tables; give no tables then.")  # fmt: skip
 @option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def schema(label: str | None, model: str | None, as_json: bool, **options: Any) -> None:
+def schema(label: str | tuple[str, ...] | None, model: str | None, as_json: bool, **options: Any) -> None:
     """Show how tables are read, and what is dropped, without training.
 
     It is what `clgnn fit` prints before it trains, for the same options.
@@ -41,7 +49,7 @@ def schema(label: str | None, model: str | None, as_json: bool, **options: Any) 
     if len(tables) < 2:
         alone = f"--{tables[0]} alone is given" if tables else "nothing is given"
         raise ValueError(f"{alone}; expected --nodes and --edges, or --model")
-    nodes, edges, found = learn_schema(label, options)
+    nodes, edges, found = (learn_hetero if several_types(options) else learn_schema)(label, options)
     links = found.edges(nodes, edges)
     data = found.graph(nodes, links, label)
     if as_json:
@@ -65,7 +73,8 @@ def _show_model(model: str, as_json: bool) -> None:
 def _as_json(schema: Schema) -> dict[str, Any]:
     columns = [dict(zip(("column", "read_as", "detail"), row, strict=True)) for row in schema.describe()]
     edges = {name: getattr(schema, name) for name in ("source", "target", "weight", "undirected")}
-    return {"columns": columns, "label": schema.label or None, "classes": schema.classes, "edges": edges}
+    label = list(schema.several) or schema.label or None
+    return {"columns": columns, "label": label, "classes": schema.classes, "edges": edges}
 
 
 def _counts(schema: Schema, data: Data, links: Edges) -> dict[str, Any]:

@@ -35,10 +35,12 @@ def table_options(fitting: bool, required: bool = True) -> Callable[[Command], C
 
     of_model = "" if fitting else "  [default: as in training]"
     options = [
-        option("--nodes", required=required, type=click.Path(), group=_TABLES,
-               help="Read the nodes from this table, CSV or Parquet, one row per node."),
-        option("--edges", required=required, type=click.Path(), group=_TABLES,
-               help="Read the edges from this table, CSV or Parquet, one row per edge."),
+        option("--nodes", required=required, multiple=True, callback=_one_or_typed, group=_TABLES,
+               help="Read the nodes from this table, CSV or Parquet, one row per node. Several types of "
+               "nodes: author=authors.csv, once for each."),
+        option("--edges", required=required, multiple=True, callback=_one_or_typed, group=_TABLES,
+               help="Read the edges from this table, CSV or Parquet, one row per edge. Several types of "
+               "edges: author:writes:paper=writes.csv, once for each."),
         option("--delimiter", group=_TABLES, help="Split CSV rows at this character.  [default: detected]"),
         option("--encoding", group=_TABLES, help="Read CSV files in this encoding.  [default: UTF-8]"),
         option("--blank", multiple=True, group=_TABLES,
@@ -59,6 +61,43 @@ def table_options(fitting: bool, required: bool = True) -> Callable[[Command], C
         return command
 
     return decorate
+
+
+def _one_or_typed(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> str | dict[str, str] | None:
+    """One table; or several by their types."""
+    if not values:
+        return None
+    if all("=" not in value or Path(value).exists() for value in values):
+        return values[-1]  # the last one counts, as for every option
+    found: dict[str, str] = {}
+    for value in values:
+        kind, mark, path = value.partition("=")
+        if not mark or not kind or not path:
+            raise click.BadParameter(
+                f"{value} is one of several tables, and has no type; expected TYPE=FILE for each"
+            )
+        if kind in found:
+            raise click.BadParameter(f"{kind} has two tables; expected one for each type")
+        found[kind] = path
+    return found
+
+
+def label_option(text: str, required: bool = False, several: bool = True) -> Callable[[Command], Command]:
+    """``--label``: None, a column, or several of them where it may be repeated."""
+
+    def callback(
+        context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+    ) -> str | tuple[str, ...] | None:
+        names = tuple(dict.fromkeys(given))
+        if len(names) > 1 and not several:
+            raise click.BadParameter(f"{', '.join(names)} are several; this command takes one label")
+        return names if len(names) > 1 else next(iter(names), None)
+
+    more = " May be repeated for several labels of 0 and 1." if several else ""
+    return option("--label", multiple=True, required=required, callback=callback, group=_COLUMNS,
+                  help=text + more)  # fmt: skip
 
 
 def feature_options(command: Command) -> Command:
@@ -92,10 +131,20 @@ def add_start(data: Data, path: str, nodes: pd.DataFrame, schema: Schema, classe
 
     names = schema.classes
     if names is None:
-        raise ValueError(f"--start-predictions is for classes, and {schema.label!r} holds numbers")
+        raise ValueError(f"--start-predictions is for classes, and {schema.what}")
     table = read_table(path, text=(schema.id,))
     wanted = [names[c] for c in classes]
     data.start_proba = read_probabilities(table, nodes[schema.id].tolist(), schema.id, wanted, path)
+
+
+def one_table(options: dict[str, Any]) -> None:
+    """Refuses tables of several types."""
+    for name in ("nodes", "edges"):
+        if isinstance(options[name], dict):
+            raise ValueError(
+                f"--{name} names types ({', '.join(options[name])}); this command takes one table of nodes "
+                "and one of edges: `clgnn fit` takes several"
+            )
 
 
 def read_new(options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
@@ -128,7 +177,17 @@ def edge_columns(edges: pd.DataFrame, features: Sequence[str], kind: str | None)
 
 def read_known(schema: Schema, options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
     """The two tables for a model that knows its columns, and its schema with the names that were given."""
+    from clgnn.cli.hetero import read_hetero
+    from clgnn.data.hetero_tables import HeteroSchema
     from clgnn.data.tables import read_table
+
+    if isinstance(schema, HeteroSchema):
+        return read_hetero(schema, options)
+    for name in ("nodes", "edges"):
+        if isinstance(options[name], dict):
+            raise ValueError(
+                f"--{name} names types, and the model knows one; expected one table, without TYPE="
+            )
 
     reading = {name: options.pop(name) for name in ("delimiter", "encoding")}
     blank = options.pop("blank") or schema.blank
@@ -139,10 +198,13 @@ def read_known(schema: Schema, options: dict[str, Any]) -> tuple[pd.DataFrame, p
     return nodes, edges, schema
 
 
-def learn_schema(label: str | None, options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
+def learn_schema(
+    label: str | tuple[str, ...] | None, options: dict[str, Any]
+) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
     """The tables of nodes and edges, and how a fit reads them."""
     from clgnn.data.tables import Schema, column
 
+    one_table(options)
     nodes, edges, fields = read_new(options)
     split = options["split"]
     if split is not None:
@@ -166,13 +228,13 @@ def show_tables(schema: Schema, data: Data, links: Edges, labels: tuple[int, int
 
 def read_schema(path: str, content: dict[str, Any]) -> Schema:
     """How a model reads tables, from what its folder says of itself."""
-    from clgnn.data.tables import Schema
+    from clgnn.data.hetero_tables import schema_from_json
 
     extra = content.get("extra") or {}
     if not isinstance(extra, dict) or "table" not in extra:
         raise ValueError(f"{path} was not fitted from tables; expected a model that `clgnn fit` wrote")
     try:
-        return Schema.from_json(extra["table"])
+        return schema_from_json(extra["table"])
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{path} is damaged (its schema: {error}); fit the model again") from error
 
@@ -184,7 +246,7 @@ def unseen_classes(estimator: NodeEstimator, schema: Schema, y: Tensor) -> Tenso
     from clgnn.data.graph import known
 
     if schema.classes is None:
-        return torch.zeros_like(y, dtype=torch.bool)
+        return torch.zeros(len(y), dtype=torch.bool)
     return known(y) & ~torch.isin(y, estimator.classes_)
 
 

@@ -25,7 +25,7 @@ from clgnn.cli.options import (
     set_threads,
     settings,
 )
-from clgnn.cli.tables import feature_options, learn_schema, show_tables, table_options
+from clgnn.cli.tables import feature_options, label_option, learn_schema, show_tables, table_options
 from clgnn.estimators.settings import CollectiveSettings
 
 if TYPE_CHECKING:
@@ -36,9 +36,7 @@ _GROUP = "Search"
 
 @click.command(cls=GroupedCommand)
 @table_options(fitting=True)
-@option(
-    "--label", required=True, group="Columns", help="Learn the labels of this column; a blank is unknown."
-)
+@label_option("Learn the labels of this column; a blank is unknown.", required=True, several=False)
 @feature_options
 @option("--undirected/--directed", default=True, group="Columns", help="Count edges in both directions.")
 @option("--trials", "num_trials", default=50, type=COUNT, group=_GROUP, help="Try this many settings.")

@@ -75,8 +75,8 @@ def build(
         if graph.hetero is not None:
             raise ValueError(
                 f"gnn is {gnn!r}, which knows one type of nodes, and the graph is a HeteroData; expected a "
-                "module that is called as gnn(x_dict, edge_index_dict): make one with "
-                "torch_geometric.nn.to_hetero"
+                "module that is called as gnn(x_dict, edge_index_dict): clgnn.nn.HeteroSAGE, or one made "
+                "with torch_geometric.nn.to_hetero"
             )
         if gnn not in NAMES:
             raise ValueError(

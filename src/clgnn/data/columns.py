@@ -28,14 +28,22 @@ _AMOUNTS = r"[^\w\s]?\s*[-+]?\d[\d.,']*(\s+[^\d\s]{1,4}|\s*[^\w\s])|[^\w\s]\s*[-
 class NumberColumn:
     """Numbers, as (value - mean) / std. A blank is the mean; a constant column is 0.
 
+    Words, flags and counts are mostly 0, and what they say is where they are not. So a column of 0 and 1
+    stays as it is, and one that is mostly 0 and never below is divided by the mean of its other values: 0
+    stays 0, and so does a blank. Scaled like the others, a rare word would be a huge number.
+
     Attributes:
         name: the column.
-        mean, std: of the values in training; std is 0 if they are all the same.
+        mean, std: of the values in training; std is 0 if they are all the same. Where 0 stays 0, the mean is
+            0, and std the mean of the other values.
         blanks: how many cells were blank in training.
+        keeps_zero: whether 0 stays 0.
 
     Example:
         >>> NumberColumn("age", mean=30.0, std=10.0).encode(pd.Series([20, None])).tolist()
         [[-1.0], [0.0]]
+        >>> learn_column(pd.Series([0, 0, 0, 3, 1], name="letters")).encode(pd.Series([0, 4])).tolist()
+        [[0.0], [2.0]]
     """
 
     kind: ClassVar = "number"
@@ -43,6 +51,7 @@ class NumberColumn:
     mean: float
     std: float
     blanks: int = 0
+    keeps_zero: bool = False
 
     def encode(self, series: pd.Series[Any]) -> NDArray[np.float32]:
         """The column as features ``[N, 1]``."""
@@ -52,6 +61,9 @@ class NumberColumn:
         """What the values in training were."""
         if self.std == 0:
             return "constant, it says nothing" + _blanks(self.blanks)
+        if self.keeps_zero:
+            others = "0 and 1" if self.std == 1 else f"0 stays 0, mean of the others {self.std:.4g}"
+            return others + _blanks(self.blanks)
         return f"mean {self.mean:.4g}, std {self.std:.4g}" + _blanks(self.blanks)
 
 
@@ -190,9 +202,14 @@ def learn_column(series: pd.Series[Any], declared: Kind | None = None) -> Column
         if declared is None and not isinstance(series.dtype, pd.CategoricalDtype):
             _refuse_misread(known.set_axis(np.flatnonzero(cells.notna()) + 1), name)
         return TextColumn(name, tuple(sorted(known.unique())), len(cells) - len(known))
-    values = numbers(series) if kind == "number" else days(series)
-    blanks = int(np.isnan(values).sum())
-    return (NumberColumn if kind == "number" else DateColumn)(name, *_scale(values), blanks)
+    if kind == "date":
+        moments = days(series)
+        return DateColumn(name, *_scale(moments), int(np.isnan(moments).sum()))
+    values = numbers(series)
+    blanks, others = int(np.isnan(values).sum()), _where_not_zero(values)
+    if others is not None:
+        return NumberColumn(name, 0.0, others, blanks, keeps_zero=True)
+    return NumberColumn(name, *_scale(values), blanks)
 
 
 def mostly_numbers(known: pd.Series[Any]) -> tuple[int, str, int] | None:
@@ -260,7 +277,7 @@ def column_from_json(content: dict[str, Any]) -> Column:
 
     Example:
         >>> column_from_json({"name": "age", "mean": 30.0, "std": 10.0})
-        NumberColumn(name='age', mean=30.0, std=10.0, blanks=0)
+        NumberColumn(name='age', mean=30.0, std=10.0, blanks=0, keeps_zero=False)
     """
     fields = {name: tuple(value) if isinstance(value, list) else value for name, value in content.items()}
     kind = str(fields.pop("kind", "text" if "categories" in fields else "number"))
@@ -274,6 +291,15 @@ def _scale(values: NDArray[np.float64]) -> tuple[float, float]:
     if not len(known) or known.min() == known.max():
         return float(known[0]) if len(known) else 0.0, 0.0
     return float(known.mean()), float(known.std())
+
+
+def _where_not_zero(values: NDArray[np.float64]) -> float | None:
+    """The mean of the values that are not 0, if they are flags or mostly 0 and never below; else None."""
+    known = values[~np.isnan(values)]
+    others = known[known != 0]
+    if not 0 < len(others) < len(known) or others.min() < 0:
+        return None
+    return float(others.mean()) if (others == 1).all() or 2 * len(others) < len(known) else None
 
 
 def _scaled(values: NDArray[np.float64], mean: float, std: float) -> NDArray[np.float32]:

@@ -51,6 +51,8 @@ def edges_text(schema: Schema, unused: tuple[str, ...] = ()) -> str:
         "Edges go from 'source' to 'target' and count in both directions; their weights are 'strength'."
     """
     ways = "count in both directions" if schema.undirected else "count in this direction alone"
+    if relations := getattr(schema, "relations", ()):
+        ways += f", as {', '.join(':'.join(relation) for relation in relations)}"
     weights = "they have no weights" if schema.weight is None else f"their weights are {schema.weight!r}"
     if schema.edge_features:
         weights += f", their features {', '.join(repr(feature.name) for feature in schema.edge_features)}"
@@ -92,10 +94,14 @@ def counts_text(schema: Schema, data: Data, links: Edges, labels: tuple[int, int
     count = data.edge_index.size(1) // (2 if schema.undirected else 1)
     kind = "undirected" if schema.undirected else "directed"
     told = ", ".join(f"{number:,} {what}" for what, number in dropped(links).items())
-    parts = f"; {int(known(data.y).sum()):,} known labels" if schema.label else ""
+    parts = f"; {int(known(data.y).sum()):,} known labels" if schema.label or schema.several else ""
     if labels is not None:
         parts = f"; {labels[0]:,} labels to learn from, {labels[1]:,} to choose epoch and iteration"
+    told = f" ({told})" if told else ""
+    if "hetero" in data:
+        others = "".join(f", {len(x):,} {name} nodes" for name, x in data.hetero.x.items())
+        edges = ", ".join(f"{e.size(1):,} {':'.join(name)} edges" for name, e in data.hetero.edges.items())
+        return f"{data.num_nodes:,} {data.hetero.kind} nodes{others}; {edges}{told}{parts}."
     return (
-        f"{data.num_nodes:,} nodes, {count:,} {kind} edges{f' ({told})' if told else ''}, "
-        f"{data.x.size(1):,} feature columns{parts}."
+        f"{data.num_nodes:,} nodes, {count:,} {kind} edges{told}, {data.x.size(1):,} feature columns{parts}."
     )

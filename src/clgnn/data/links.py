@@ -106,6 +106,40 @@ def make_edges(
     return Edges(merged, weights, loops, double, both_ways, unused, attr, types)
 
 
+def joined(
+    source_ids: pd.Series[Any],
+    target_ids: pd.Series[Any],
+    edges: pd.DataFrame,
+    source: str = "source",
+    target: str = "target",
+    same: bool = False,
+) -> Edges:
+    """The edges of a table between nodes of two types; rows that give the same edge count once.
+
+    Args:
+        source_ids, target_ids: the ids of the nodes of both types.
+        edges: the table, one row per edge.
+        source, target: its columns.
+        same: whether both types are one, so that a node could be joined with itself; such rows are dropped.
+
+    Example:
+        >>> writes = pd.DataFrame({"source": list("xx"), "target": list("pq")})
+        >>> joined(pd.Series(["x"]), pd.Series(["p", "q"]), writes).edge_index.tolist()
+        [[0, 0], [0, 1]]
+    """
+    ends = []
+    for ids, name, option in ((source_ids, source, "--source"), (target_ids, target, "--target")):
+        index = _index(ids, "nodes")
+        _refuse_double(index)
+        ends.append(_places(index, column(edges, name, "edges", option)))
+    edge_index = torch.from_numpy(np.stack(ends))
+    kept = edge_index[0] != edge_index[1] if same else torch.ones(edge_index.size(1), dtype=torch.bool)
+    edge_index = edge_index[:, kept]
+    merged, _, _, _ = _merged(edge_index, None, None, None, max(len(source_ids), len(target_ids)))
+    unused = tuple(str(name) for name in edges.columns if name not in (source, target))
+    return Edges(merged, None, int((~kept).sum()), edge_index.size(1) - merged.size(1), 0, unused)
+
+
 def _merged(
     edge_index: Tensor, weights: Tensor | None, attr: Tensor | None, types: Tensor | None, num_nodes: int
 ) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:

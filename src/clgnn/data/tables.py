@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -56,6 +57,7 @@ class Schema:
         blank: the texts that stand for a blank, for :func:`read_table`.
         edge_features: the columns of the edges' table that are features of the edges.
         edge_type: the column with the types of the edges, or None; ``edge_types`` are those that there are.
+        several: the label columns, if there are several, each of 0 and 1; ``label`` is empty then.
     """
 
     id: str
@@ -71,12 +73,13 @@ class Schema:
     edge_features: tuple[Column, ...] = ()
     edge_type: str | None = None
     edge_types: tuple[str, ...] = ()
+    several: tuple[str, ...] = ()
 
     @classmethod
     def learn(
         cls,
         nodes: pd.DataFrame,
-        label: str | None,
+        label: str | tuple[str, ...] | None,
         id: str = "id",
         ignore: tuple[str, ...] = (),
         task: Task = "auto",
@@ -91,7 +94,8 @@ class Schema:
 
         Args:
             nodes: the table, one row per node.
-            label, id: its columns with the labels and the ids; without a label all others are features.
+            label, id: its columns with the labels and the ids; without a label all others are features. Of
+                several labels each is 0 or 1, or a blank.
             ignore: the columns that are no features.
             task: ``"auto"`` takes labels with fractions as numbers to predict, and all others as classes.
             categorical, numeric, date: the columns that are categories, numbers or ISO dates, whatever
@@ -109,30 +113,39 @@ class Schema:
             (('no', 'yes'), ('age', 'number', 'mean 30, std 10'))
         """
         column(nodes, id, "nodes", "--id")
-        labels = None if label is None else column(nodes, label, "nodes", "--label")
+        several = label if isinstance(label, tuple) else ()
+        names = several or (() if label is None else (str(label),))
+        labels = [column(nodes, name, "nodes", "--label") for name in names]
         for name in ignore:
             column(nodes, name, "nodes", "--ignore")
         if len(nodes) == 0:
             raise ValueError("the nodes table is empty; expected one row per node")
-        if label == id:
-            raise ValueError(
-                f"--label {label} is the id of the nodes too; name another column with the labels"
-            )
-        classes = None if labels is None else _learn_classes(labels, task)
-        used = nodes.drop(columns=[id, *([] if label is None else [label]), *ignore])
+        if id in names:
+            raise ValueError(f"--label {id} is the id of the nodes too; name another column with the labels")
+        for series in labels if several else ():
+            _zeros_and_ones(series)
+        classes = None if several or not labels else _learn_classes(labels[0], task)
+        used = nodes.drop(columns=[id, *names, *ignore])
         declared = {"--categorical": categorical, "--numeric": numeric, "--date": date}
         for option, names in {**declared, "--feature": features}.items():
             _check_features(nodes, used, names, option)
         kinds = _declared(declared)
-        if labels is not None:
-            _refuse_leaks(used.drop(columns=list(features)), labels)
+        for series in labels:
+            _refuse_leaks(used.drop(columns=list(features)), series)
         learned = tuple(learn_column(used[name], kinds.get(name)) for name in used.columns)
-        return cls(id, label or "", classes, learned, ignored=tuple(dict.fromkeys(ignore)), **edges)
+        single = "" if several or label is None else str(label)
+        left_out = tuple(dict.fromkeys(ignore))
+        return cls(id, single, classes, learned, ignored=left_out, several=several, **edges)
 
     @property
     def text(self) -> tuple[str, ...]:
         """The columns of the nodes' table that :func:`read_table` must read as text."""
         return (self.id, *(feature.name for feature in self.features if isinstance(feature, TextColumn)))
+
+    @property
+    def what(self) -> str:
+        """What the labels are where they are no classes, for messages."""
+        return "there are several labels" if self.several else f"{self.label!r} holds numbers"
 
     def describe(self) -> list[tuple[str, str, str]]:
         """Every column of the nodes' table, how it is read, and a detail: to be shown before training.
@@ -143,6 +156,7 @@ class Schema:
         rows = [(self.id, "ignored", "id")]
         if self.label:
             rows.append((self.label, "ignored", what + _listed(self.classes or ())))
+        rows += [(name, "ignored", "label, 0 or 1") for name in self.several]
         rows += [(name, "ignored", "asked for") for name in self.ignored]
         return rows + [
             (f.name, "category" if f.kind == "text" else f.kind, f.describe()) for f in self.features
@@ -161,18 +175,23 @@ class Schema:
             fields[name] = tuple(column_from_json(one) for one in content.get(name, ()))
         return cls(**fields)
 
-    def graph(self, nodes: pd.DataFrame, edges: pd.DataFrame | Edges, label: str | None = None) -> Data:
+    def graph(
+        self,
+        nodes: pd.DataFrame,
+        edges: pd.DataFrame | Edges,
+        label: str | tuple[str, ...] | None = None,
+    ) -> Data:
         """The graph of two tables.
 
         Args:
             nodes: the table of nodes.
             edges: the table of edges, or what :meth:`edges` made of it.
-            label: the column with the labels; without it all are unknown.
+            label: the column with the labels, or the several of them; without it all are unknown.
 
         Returns:
             A ``Data`` with ``x`` ``[N, p]`` float32, sparse CSR if there are more than 64 one-hot columns;
             ``edge_index`` ``[2, E]``; ``edge_weight`` ``[E]``, ``edge_attr`` ``[E, d]`` and ``edge_type``
-            ``[E]`` if the edges have them; and ``y`` ``[N]``.
+            ``[E]`` if the edges have them; and ``y``, ``[N]`` or ``[N, L]``.
 
         Example:
             >>> nodes = pd.DataFrame({"id": ["a", "b"], "job": ["cook", None], "label": ["yes", "no"]})
@@ -195,8 +214,20 @@ class Schema:
                 data[name] = value
         return data
 
-    def labels(self, nodes: pd.DataFrame, label: str) -> Tensor:
-        """The labels of a column, ``[N]``: class numbers or reals; -1 or NaN for a blank."""
+    def labels(self, nodes: pd.DataFrame, label: str | tuple[str, ...]) -> Tensor:
+        """The labels of a column, ``[N]``: class numbers or reals; -1 or NaN for a blank.
+
+        Of several labels ``[N, L]`` of 0 and 1.
+        """
+        if self.several or isinstance(label, tuple):
+            given = label if isinstance(label, tuple) else (label,)
+            if len(given) != max(1, len(self.several)):
+                raise ValueError(
+                    f"{len(given)} columns are named with --label, and the model was fitted with "
+                    f"{max(1, len(self.several))}; name as many, in the same order"
+                )
+            found = [_zeros_and_ones(column(nodes, name, "nodes", "--label")) for name in given]
+            return torch.from_numpy(np.stack(found, axis=1))
         series = column(nodes, label, "nodes", "--label")
         if self.classes is None:
             return torch.from_numpy(numbers(series))
@@ -231,6 +262,8 @@ class Schema:
         return torch.from_numpy(np.concatenate(dense, axis=1))
 
     def _unknown(self, count: int) -> Tensor:
+        if self.several:
+            return torch.full((count, len(self.several)), torch.nan)
         return torch.full((count,), -1) if self.classes is not None else torch.full((count,), torch.nan)
 
 
@@ -269,6 +302,21 @@ def _refuse_leaks(used: pd.DataFrame, labels: pd.Series[Any]) -> None:
                 f"is known, so that it would leak the label: say --ignore {quoted(name)}, or --feature "
                 f"{quoted(name)} if it is known for new nodes too"
             )
+
+
+def _zeros_and_ones(series: pd.Series[Any]) -> NDArray[np.float64]:
+    """One of several labels as 0, 1 and NaN, ``[N]``."""
+    cells = texts(series).str.lower()
+    values = cells.map({"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1, "no": 0, "yes": 1})
+    wrong = np.flatnonzero(cells.notna() & values.isna())
+    if len(wrong):
+        raise ValueError(
+            f"row {wrong[0] + 1} of the label column {series.name!r} has {series.iloc[wrong[0]]!r}; expected "
+            "0 or 1 (no or yes), or a blank for unknown, where several columns are labels"
+        )
+    if values.isna().all():
+        raise ValueError(f"no node has a label in column {series.name!r}; expected some")
+    return np.asarray(values, dtype=np.float64)
 
 
 def _listed(names: tuple[str, ...]) -> str:

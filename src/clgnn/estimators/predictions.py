@@ -12,6 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from clgnn.estimators.labelling import Classes
+from clgnn.estimators.multilabel import MultiLabels
 from clgnn.estimators.node import NodeEstimator
 
 
@@ -31,13 +32,13 @@ def predictions(
         data: one graph.
         observed: the labels that may be seen, bool ``[N]``; None for none.
         ids, id_name: the ids of the nodes and the name of their column; by default the row numbers.
-        classes: the names of the classes 0, 1, ..; by default their numbers.
+        classes: the names of the classes 0, 1, .., or of several labels; by default their numbers.
 
     Returns:
         The id; ``prediction``; for classes ``p(name)`` of each class and ``confidence``, the one of the
-        predicted class, for numbers ``std``; ``spread``, by which the label draws differ (blank where
-        nothing is drawn); and ``label_was_known``. If the id column has one of these names, ours ends in an
-        underscore.
+        predicted class, for numbers ``std``; for several labels ``prediction(name)`` and ``p(name)`` of each
+        instead; ``spread``, by which the label draws differ (blank where nothing is drawn); and
+        ``label_was_known``. If the id column has one of these names, ours ends in an underscore.
 
     Example:
         >>> import torch
@@ -57,6 +58,11 @@ def predictions(
         columns["prediction"] = np.array(names)[chosen.numpy()]
         columns |= {f"p({name})": found[:, i].numpy() for i, name in enumerate(names)}
         columns["confidence"] = found[torch.arange(len(found)), chosen].numpy()
+    elif isinstance(model.labelling_, MultiLabels):
+        names = [str(i) for i in range(model.labelling_.number)] if classes is None else list(classes)
+        chosen = model.labelling_.predict(found)
+        columns |= {f"prediction({name})": chosen[:, i].numpy() for i, name in enumerate(names)}
+        columns |= {f"p({name})": found[:, i].numpy() for i, name in enumerate(names)}
     else:
         columns |= {"prediction": found[:, 0].numpy(), "std": found[:, 1].numpy()}
     columns["spread"] = drawn.numpy()

@@ -7,6 +7,7 @@ from torch import nn
 from clgnn.nn.column import ColumnNetwork
 from clgnn.nn.gcn import GCN
 from clgnn.nn.gin import GIN
+from clgnn.nn.hetero import HeteroSAGE
 from clgnn.nn.krylov import Krylov
 from clgnn.nn.nip import NIPMean
 from clgnn.nn.sage import SAGE
@@ -24,4 +25,4 @@ NAMES: dict[str, type[nn.Module]] = {
 }
 """The GNNs by the names that estimators and the command line take."""
 
-__all__ = ["GCN", "GIN", "NAMES", "SAGE", "ColumnNetwork", "Krylov", "NIPMean", "Snowball"]
+__all__ = ["GCN", "GIN", "NAMES", "SAGE", "ColumnNetwork", "HeteroSAGE", "Krylov", "NIPMean", "Snowball"]
