@@ -67,3 +67,10 @@ def test_hooks():
 def test_tune():
     pytest.importorskip("optuna")
     assert all(0 <= accuracy <= 1 for accuracy in example("tune").main(**SMALL, num_trials=2))
+
+
+def test_numbers(capsys):
+    table = example("numbers").main(num_splits=2, max_epochs=10, num_iterations=1)
+    assert set(table.index.get_level_values(0)) == {"diabetes", "wine"}
+    assert table["r2"].loc[:, "ridge_regression"].gt(table["r2"].loc[:, "mean"]).all()
+    assert "labels to learn from" in capsys.readouterr().out

@@ -66,6 +66,13 @@ def test_several_graphs_are_as_one_without_edges_in_between(make, graph, split):
     assert score == pytest.approx(right.float().mean().item())
 
 
+def test_masks_of_the_graph_are_the_default(make, graph, split):
+    own = graph.clone()
+    own.train_mask, own.val_mask = split.train_mask, split.val_mask
+    given = make().fit(graph, split.train_mask, split.val_mask)
+    assert torch.equal(make().fit(own).predict_proba(graph), given.predict_proba(graph))
+
+
 def test_probabilities_and_classes(make, graph, split):
     model = make().fit(graph, split.train_mask, split.val_mask)
     probabilities = model.predict_proba(graph, split.observed_mask)

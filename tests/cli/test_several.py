@@ -69,7 +69,10 @@ def test_labels_that_are_shown_count(two_labels):
     [
         (["fit", *TABLES, "--label", "red", "--label", "shape", "--out", "m"], "expected 0 or 1"),
         (["fit", *TABLES, *LABELS, *IGNORED, "--method", "ica", "--out", "m"], "there are several labels"),
-        (["fit", *TABLES, *LABELS, *IGNORED, "--threshold", "accuracy", "--out", "m"], "there are several labels"),
+        (
+            ["fit", *TABLES, *LABELS, *IGNORED, "--threshold", "accuracy", "--out", "m"],
+            "there are several labels",
+        ),
         (["fit", *TABLES, *LABELS, *IGNORED, "--class-weight", "balanced", "--out", "m"], "--class-weight"),
         (["compare", *TABLES, *LABELS, *IGNORED], "this command takes one label"),
         (["tune", *TABLES, *LABELS, *IGNORED, "--out", "t"], "this command takes one label"),
@@ -132,7 +135,10 @@ def test_several_types_are_learned_predicted_and_judged(library):
     authors.to_csv("authors.csv", index=False)
     call("predict", "--model", "m", *LIBRARY, "--out", "q.csv")
     assert not first["p(art)"].equals(pd.read_csv("q.csv")["p(art)"]), "authors count"
-    assert json.loads(call("schema", *LIBRARY, "--label", "topic", "--ignore", "truth", "--json"))["num_nodes"] == 50
+    assert (
+        json.loads(call("schema", *LIBRARY, "--label", "topic", "--ignore", "truth", "--json"))["num_nodes"]
+        == 50
+    )
     assert "author: age" in call("schema", "--model", "m")
 
 
@@ -186,4 +192,26 @@ def test_commands_that_take_one_table_say_so(library):
     assert "takes one table" in refused("tune", *one, "--out", "t")
     assert "knows one type" in refused(*FIT, "--gnn", "gin", "--out", "m")
     call(*FIT, "--out", "m")
-    assert "other types than in training" in refused("predict", "--model", "m", *LIBRARY[:-2], "--out", "p.csv")
+    assert "other types than in training" in refused(
+        "predict", "--model", "m", *LIBRARY[:-2], "--out", "p.csv"
+    )
+
+
+# Numbers
+
+
+@pytest.mark.parametrize("method", ["residual_regression", "hist_gradient_boosting", "ridge_regression"])
+def test_rivals_for_numbers(files, method):
+    options = ["--label", "size", "--ignore", "truth", "--ignore", "colour", "--split", "part"]
+    call("fit", *TABLES, *options, "--method", method, "--out", "m", "--quiet")
+    call("predict", "--model", "m", *TABLES, "--out", "p.csv")
+    assert list(pd.read_csv("p.csv")) == ["id", "prediction", "std", "spread", "label_was_known"]
+    judged = json.loads(call("evaluate", "--model", "m", *TABLES, "--label", "size", "--json"))
+    assert 0 <= judged["coverage_90"] <= 1
+
+
+def test_what_is_for_numbers_is_not_for_classes(files):
+    classes = ["--label", "colour", "--ignore", "truth", "--ignore", "part", "--out", "m"]
+    assert "is for numbers" in refused("fit", *TABLES, *classes, "--method", "mean")
+    numbers = ["--label", "size", "--ignore", "truth", "--ignore", "colour", "--ignore", "part", "--out", "m"]
+    assert "is for classes" in refused("fit", *TABLES, *numbers, "--method", "ica")

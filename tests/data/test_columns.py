@@ -65,7 +65,7 @@ def test_decimals_and_bools_are_numbers():
     [
         ([0, 1, 1, 1], [0, 1, 1, 1]),  # flags stay
         ([0, 0, 0, 2, 4, None], [0, 0, 0, 2 / 3, 4 / 3, 0]),  # counts are of the order of 1
-        ([0, 1, 2], [-1.5**0.5, 0, 1.5**0.5]),  # not mostly 0
+        ([0, 1, 2], [-(1.5**0.5), 0, 1.5**0.5]),  # not mostly 0
         ([0, 0, 0, -1, 1], [0, 0, 0, -(2.5**0.5), 2.5**0.5]),  # below 0
     ],
 )

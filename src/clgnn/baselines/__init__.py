@@ -34,6 +34,13 @@ if TYPE_CHECKING:
         LogisticNeighbors,
         OnColumns,
     )
+    from clgnn.baselines.tabular_regression import (
+        GradientBoostingRegression,
+        GradientBoostingRegressionNeighbors,
+        Mean,
+        Ridge,
+        RidgeNeighbors,
+    )
     from clgnn.baselines.variants import RCC, RNI, CLAllLabels, GNNAllLabels, LabelReuse
     from clgnn.collective.component import GNN
     from clgnn.estimators.node import NodeEstimator
@@ -63,14 +70,24 @@ METHODS: dict[str, tuple[str, str]] = {
     "hist_gradient_boosting_neighbors": ("tabular", "GradientBoostingNeighbors"),
 }
 """Every rival by its name: the file and the class. A class is imported when it is first asked for."""
-REGRESSION_METHODS: dict[str, tuple[str, str]] = {"residual_regression": ("residuals", "ResidualRegression")}
-"""The rivals for labels that are numbers."""
+REGRESSION_METHODS: dict[str, tuple[str, str]] = {
+    "mean": ("tabular_regression", "Mean"),
+    "ridge_regression": ("tabular_regression", "Ridge"),
+    "ridge_regression_neighbors": ("tabular_regression", "RidgeNeighbors"),
+    "hist_gradient_boosting": ("tabular_regression", "GradientBoostingRegression"),
+    "hist_gradient_boosting_neighbors": ("tabular_regression", "GradientBoostingRegressionNeighbors"),
+    "residual_regression": ("residuals", "ResidualRegression"),
+}
+"""The rivals for labels that are numbers; boosted trees are there for both."""
 ON_TOP = frozenset({"correct_and_smooth", "residual_propagation", "residual_regression", "spn"})
 """Those that work on what another model says, their ``base``."""
-PLAIN = frozenset({"correct_and_smooth", "residual_propagation", "spn", "gnn_all_labels", "column_network"})
+PLAIN = frozenset(
+    {"correct_and_smooth", "residual_propagation", "residual_regression", "spn", "gnn_all_labels"}
+    | {"column_network"}
+)
 """Those that train a plain GNN; a fair comparison gives it :func:`~clgnn.estimators.settings.all_epochs`."""
-_ALL = {**METHODS, **REGRESSION_METHODS}
-_CLASSES = {**{name: module for module, name in _ALL.values()}, "Rival": "rival", "OnColumns": "tabular"}
+_ALL = (*METHODS.values(), *REGRESSION_METHODS.values())
+_CLASSES = {**{name: module for module, name in _ALL}, "Rival": "rival", "OnColumns": "tabular"}
 
 
 def __getattr__(name: str) -> Any:
@@ -79,24 +96,27 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'clgnn.baselines' has no attribute {name!r}")
 
 
-def method(name: str) -> type[NodeEstimator]:
-    """The class of a rival.
+def method(name: str, numbers: bool = False) -> type[NodeEstimator]:
+    """The class of a rival; with ``numbers``, the one for labels that are numbers.
 
     Example:
-        >>> method("ica").__name__
-        'ICA'
+        >>> method("ica").__name__, method("hist_gradient_boosting", numbers=True).__name__
+        ('ICA', 'GradientBoostingRegression')
     """
-    if name not in _ALL:
-        raise ValueError(f"method is {name!r}; expected one of {', '.join(_ALL)}")
-    found: type[NodeEstimator] = __getattr__(_ALL[name][1])
+    table = REGRESSION_METHODS if numbers else METHODS
+    if name not in table:
+        what = "numbers" if numbers else "classes"
+        raise ValueError(f"method is {name!r}; expected one of {', '.join(table)}, for {what}")
+    found: type[NodeEstimator] = __getattr__(table[name][1])
     return found
 
 
-def make(name: str, **settings: Any) -> NodeEstimator:
+def make(name: str, *, numbers: bool | None = None, **settings: Any) -> NodeEstimator:
     """A rival by its name, from settings that are meant for several of them.
 
     Args:
         name: one of :data:`METHODS`, or of :data:`REGRESSION_METHODS`.
+        numbers: whether it is to predict numbers; by default only if it can predict nothing else.
         settings: parameters of any of the methods, those of :class:`~clgnn.CollectiveClassifier` among
             them. A method takes those that it has, other than the ones that make it what it is (the
             ``labels`` of ``rcc``); those of :data:`ON_TOP` also hand them to their base, a plain GNN.
@@ -110,12 +130,13 @@ def make(name: str, **settings: Any) -> NodeEstimator:
     """
     from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
 
-    kind = method(name)
-    everything = _parameters(CollectiveClassifier).union(*(_parameters(method(other)) for other in _ALL))
+    numbers = name not in METHODS and name in REGRESSION_METHODS if numbers is None else numbers
+    kind = method(name, numbers)
+    everything = _parameters(CollectiveClassifier).union(*map(_parameters, _kinds()))
     for setting in settings.keys() - everything:
         raise ValueError(f"no method has a setting {setting!r}; expected {', '.join(sorted(everything))}")
     if name in ON_TOP and "base" not in settings:
-        base = CollectiveRegressor if name in REGRESSION_METHODS else CollectiveClassifier
+        base = CollectiveRegressor if numbers else CollectiveClassifier
         given = {**_taken(base, settings), "num_iterations": 0, "learn_observed": False}
         if name == "spn":
             given["start"] = "plain"  # its factors are one GNN
@@ -171,8 +192,12 @@ def import_all() -> None:
     """Imports every kind of estimator, so that a saved model of any of them can be read."""
     for name in ("collective", "multilabel"):
         importlib.import_module(f"clgnn.estimators.{name}")
-    for name in _ALL:
-        method(name)
+    _kinds()
+
+
+def _kinds() -> list[type[NodeEstimator]]:
+    """The classes of all rivals."""
+    return [__getattr__(name) for _, name in _ALL]
 
 
 def _parameters(kind: type[NodeEstimator]) -> set[str]:
@@ -203,16 +228,21 @@ __all__ = [
     "GNNAllLabels",
     "GradientBoosting",
     "GradientBoostingNeighbors",
+    "GradientBoostingRegression",
+    "GradientBoostingRegressionNeighbors",
     "LabelPropagation",
     "LabelReuse",
     "Logistic",
     "LogisticNeighbors",
     "Majority",
+    "Mean",
     "OnColumns",
     "Random",
     "RelationalPooling",
     "ResidualPropagation",
     "ResidualRegression",
+    "Ridge",
+    "RidgeNeighbors",
     "Rival",
     "as_estimator",
     "load",

@@ -17,6 +17,7 @@ from clgnn.baselines.rival import Rival
 from clgnn.collective.learning import Validation
 from clgnn.data.graph import Graph, Graphs, Mask, known
 from clgnn.estimators.collective import CollectiveClassifier
+from clgnn.estimators.masks import default_masks
 from clgnn.estimators.node import NodeEstimator, OnEpoch, ignore
 from clgnn.estimators.settings import Expected, count, number
 
@@ -85,12 +86,13 @@ class CorrectAndSmooth(Rival):
     def fit(
         self,
         data: Graphs,
-        train_mask: Mask,
+        train_mask: Mask | None = None,
         val_mask: Mask | None = None,
         *,
         observed_mask: Mask | None = None,
         on_epoch: OnEpoch = ignore,
     ) -> Self:
+        train_mask, val_mask = default_masks(data, train_mask, val_mask)
         self._check_parameters()
         base = CollectiveClassifier(num_iterations=0) if self.base is None else self.base
         if not isinstance(base, NodeEstimator):

@@ -20,6 +20,7 @@ from clgnn.collective.learning import Validation
 from clgnn.data.graph import Graph, Graphs, Mask, known
 from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
 from clgnn.estimators.labelling import Classes, Labelling, Numbers
+from clgnn.estimators.masks import default_masks
 from clgnn.estimators.node import NodeEstimator, OnEpoch, ignore
 from clgnn.estimators.settings import Expected, number
 
@@ -43,12 +44,13 @@ class _Residuals(Rival):
     def fit(
         self,
         data: Graphs,
-        train_mask: Mask,
+        train_mask: Mask | None = None,
         val_mask: Mask | None = None,
         *,
         observed_mask: Mask | None = None,
         on_epoch: OnEpoch = ignore,
     ) -> Self:
+        train_mask, val_mask = default_masks(data, train_mask, val_mask)
         self._check_parameters()
         base = self._bases(num_iterations=0) if self.base is None else self.base
         if not isinstance(base, NodeEstimator) or base._labelling is not self._labelling:

@@ -14,6 +14,7 @@ from torch import Tensor
 from clgnn.collective.learning import Validation, Verdict
 from clgnn.data.graph import Graph, Graphs, Mask
 from clgnn.estimators.labelling import Classes, Labelling
+from clgnn.estimators.masks import default_masks
 from clgnn.estimators.node import NodeEstimator, OnEpoch, ignore
 
 Model = TypeVar("Model")
@@ -50,7 +51,7 @@ class Rival(NodeEstimator):
     def fit(
         self,
         data: Graphs,
-        train_mask: Mask,
+        train_mask: Mask | None = None,
         val_mask: Mask | None = None,
         *,
         observed_mask: Mask | None = None,
@@ -61,7 +62,7 @@ class Rival(NodeEstimator):
         Args:
             data: one graph or a list of graphs; labels outside of the masks are never looked at.
             train_mask: the labels to learn from: a bool mask ``[N]`` or node indices (a list of them for a
-                list of graphs).
+                list of graphs). Without it, ``data.train_mask`` and ``data.val_mask`` are taken.
             val_mask: the labels that choose settings and epochs; they are never input.
             observed_mask: the labels that are shown while validating, when ``test_labels="partial"``; those
                 of ``train_mask`` if not given.
@@ -70,6 +71,7 @@ class Rival(NodeEstimator):
         Returns:
             self
         """
+        train_mask, val_mask = default_masks(data, train_mask, val_mask)
         task = self._task(data, train_mask, val_mask, observed_mask)
         self._judged: list[dict[str, Any]] = []
         self.best_score_ = None

@@ -22,6 +22,7 @@ from clgnn.collective.component import Component
 from clgnn.collective.learning import Epoch, Validation
 from clgnn.data.graph import Graph, Graphs, Mask, known
 from clgnn.estimators.collective import CollectiveClassifier
+from clgnn.estimators.masks import default_masks
 from clgnn.estimators.node import OnEpoch, ignore
 from clgnn.estimators.settings import ABOVE_0, Expected, count, number
 from clgnn.nn import GCN
@@ -128,12 +129,13 @@ class SPN(Rival):
     def fit(
         self,
         data: Graphs,
-        train_mask: Mask,
+        train_mask: Mask | None = None,
         val_mask: Mask | None = None,
         *,
         observed_mask: Mask | None = None,
         on_epoch: OnEpoch = ignore,
     ) -> Self:
+        train_mask, val_mask = default_masks(data, train_mask, val_mask)
         self._check_parameters()
         base = self._node_gnn()
         plain = isinstance(base, CollectiveClassifier) and base.num_iterations == 0

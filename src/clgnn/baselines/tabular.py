@@ -190,7 +190,7 @@ class GradientBoosting(_OnColumns):
     _expected: ClassVar[dict[str, Expected]] = {"max_trees": count(), "learning_rate": ABOVE_0}
 
     def _fit(self, graph: Graph, y: Tensor, validation: Validation | None, on_epoch: OnEpoch) -> None:
-        x, labels = _dense(columns(graph, self.neighbors)), y.cpu().numpy()
+        x, labels = dense(columns(graph, self.neighbors)), y.cpu().numpy()
         train = np.flatnonzero(labels >= 0)
         weights = self._class_weights
         model = HistGradientBoostingClassifier(
@@ -201,7 +201,7 @@ class GradientBoosting(_OnColumns):
             class_weight=None if weights is None else dict(enumerate(weights)),
             random_state=self.seed,
         ).fit(x[train], labels[train])
-        trees, values = _arrays(model)
+        trees, values = as_arrays(model)
         self.baseline_ = tensor(np.asarray(model._baseline_prediction).reshape(-1))
         rounds = len(trees)
 
@@ -209,7 +209,7 @@ class GradientBoosting(_OnColumns):
             for kept in range(rounds, 0, -max(1, rounds // 10)):
                 yield {"trees": kept}, kept
 
-        parts = np.empty(0) if validation is None else _added(trees, values, x)
+        parts = np.empty(0) if validation is None else added(trees, values, x)
 
         def judge(kept: int) -> Tensor:
             return tensor(_probabilities(self.baseline_.numpy() + parts[:kept].sum(axis=0)))
@@ -219,12 +219,12 @@ class GradientBoosting(_OnColumns):
         self.values_ = torch.from_numpy(np.ascontiguousarray(values[:best]))
 
     def _distribution(self, graph: Graph, y: Tensor) -> Tensor:
-        x = _dense(columns(graph, self.neighbors))
-        added = _added(self.trees_.numpy(), self.values_.numpy(), x)
-        return tensor(_probabilities(self.baseline_.numpy() + added.sum(axis=0)))
+        x = dense(columns(graph, self.neighbors))
+        scores = added(self.trees_.numpy(), self.values_.numpy(), x).sum(axis=0)
+        return tensor(_probabilities(self.baseline_.numpy() + scores))
 
 
-def _arrays(model: HistGradientBoostingClassifier) -> tuple[NDArray[np.int64], Floats]:
+def as_arrays(model: Any) -> tuple[NDArray[np.int64], Floats]:
     """The trees as arrays: feature, left, right, leaf ``[n, k, nodes, 4]``; threshold, value ``[.., 2]``."""
     size = max(len(tree.nodes) for rounds in model._predictors for tree in rounds)
     shape = (len(model._predictors), len(model._predictors[0]), size)
@@ -239,7 +239,7 @@ def _arrays(model: HistGradientBoostingClassifier) -> tuple[NDArray[np.int64], F
     return places, values
 
 
-def _added(places: NDArray[np.int64], values: Floats, x: Floats) -> Floats:
+def added(places: NDArray[np.int64], values: Floats, x: Floats) -> Floats:
     """What each round adds to the scores, ``[n, N, k]``: all nodes go down a tree at once."""
     rounds, k = places.shape[:2]
     out, rows = np.zeros((rounds, len(x), k)), np.arange(len(x))
@@ -253,7 +253,7 @@ def _added(places: NDArray[np.int64], values: Floats, x: Floats) -> Floats:
     return out
 
 
-def _dense(x: Features) -> Floats:
+def dense(x: Features) -> Floats:
     return np.asarray(x if isinstance(x, np.ndarray) else x.toarray(), dtype=np.float64)
 
 

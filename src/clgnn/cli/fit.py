@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clgnn.baselines import METHODS
+from clgnn.baselines import METHODS, REGRESSION_METHODS
 from clgnn.cli.hetero import hetero_gnn, learn_hetero, several_types
 from clgnn.cli.options import (
     OPTION_OF,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from clgnn.estimators.node import NodeEstimator
 
 _MODEL = "The model"
+_CHOICES = list(dict.fromkeys(["collective", "best", *METHODS, *REGRESSION_METHODS]))
 
 
 @click.command(cls=GroupedCommand)
@@ -58,7 +59,7 @@ _MODEL = "The model"
 @option("--force", is_flag=True, group=_MODEL, help="Replace a model that is there.")
 @option("--resume", is_flag=True, group=_MODEL, help="Go on after the last iteration that an interrupted fit "
         "finished.")  # fmt: skip
-@option("--method", default="collective", type=click.Choice(["collective", "best", *METHODS]), group=_MODEL,
+@option("--method", default="collective", type=click.Choice(_CHOICES), group=_MODEL,
         help="Use collective learning, one of its rivals, or the best of a comparison.")  # fmt: skip
 @option("--from", "comparison", type=click.Path(exists=True, file_okay=False), group=_MODEL,
         help="With --method best: the folder that `clgnn compare` wrote.")  # fmt: skip
@@ -231,11 +232,15 @@ def _model(method: str, comparison: str | None, schema: Schema, given: dict[str,
     if schema.classes is not None:
         if method == "collective":
             return CollectiveClassifier(**given)
+        if method not in METHODS:
+            raise ValueError(f"--method {method} is for numbers, and {schema.label!r} holds classes")
         return baselines.make(method, **asked_for(given))  # what is not asked for is as the rival has it
-    if method != "collective":
+    if method != "collective" and (schema.several or method not in REGRESSION_METHODS):
         raise ValueError(f"--method {method} is for classes, and {schema.what}")
     if given.pop("class_weight") is not None:
         raise ValueError(f"--class-weight is for classes, and {schema.what}; leave it out")
+    if method != "collective":
+        return baselines.make(method, numbers=True, **asked_for(given))
     return (CollectiveMultiLabelClassifier if schema.several else CollectiveRegressor)(**given)
 
 

@@ -113,13 +113,13 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
     def fit(
         self,
         data: Graphs,
-        train_mask: Mask,
+        train_mask: Mask | None = None,
         val_mask: Mask | None = None,
         *,
         observed_mask: Mask | None = None,
         on_epoch: OnEpoch = ignore,
     ) -> Self:
-        """Learns from the labels of the training mask."""
+        """Learns from the labels of the training mask; without one, of ``data.train_mask``."""
 
     @abstractmethod
     def _distribution(self, graph: Graph, y: Tensor) -> Tensor:

@@ -29,7 +29,7 @@ CLASSIFICATION = (
     "brier",
     "calibration_error",
 )
-REGRESSION = ("r2", "rmse", "mae", "log_loss")
+REGRESSION = ("r2", "rmse", "mae", "log_loss", "coverage_90")
 MULTILABEL = (
     "macro_f1", "micro_f1", "accuracy", "hamming_loss", "roc_auc", "average_precision", "log_loss", "brier",
 )  # fmt: skip

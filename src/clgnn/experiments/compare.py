@@ -17,7 +17,7 @@ from torch import Tensor
 from clgnn.data import datasets, splits
 from clgnn.data.graph import Graphs, as_list, as_mask
 from clgnn.estimators.checkpoints import fingerprint
-from clgnn.estimators.metrics import CLASSIFICATION, REGRESSION, find_metric
+from clgnn.estimators.labelling import Classes, Numbers
 from clgnn.estimators.node import NodeEstimator
 from clgnn.experiments import run as running
 from clgnn.experiments.ground import Ground, described, draw, kept, make, shared
@@ -27,6 +27,7 @@ from clgnn.experiments.methods import (
     ABLATIONS,
     GNNS,
     NEEDS_TEST_LABELS,
+    REGRESSION,
     TABULAR,
     TRAINS_ON_TEST_GRAPH,
     base,
@@ -153,9 +154,8 @@ def compare(
     graphs = datasets.load(data) if isinstance(data, str) else data
     y = torch.cat([graph.y for graph in as_list(graphs)])
     numbers = y.is_floating_point()
-    called = find_metric(
-        metric or ("rmse" if numbers else "accuracy"), REGRESSION if numbers else CLASSIFICATION
-    )
+    labels = Numbers if numbers else Classes
+    called = labels.find_metric(metric or labels.default_metric)
     kind = split if split is not None else ("graphs" if len(as_list(graphs)) >= 5 else "random")
     shares = {"test_share": test_share, "val_share": val_share, "train_labels": train_labels}
     made = draw(graphs, kind, num_splits, shares, test_labels)
@@ -221,13 +221,15 @@ def applicable(numbers: bool, test_labels: str, more_labels: bool = False) -> li
 
     Example:
         >>> applicable(True, "none")
-        ['gcn', 'gcn+cl', 'sage', 'sage+cl', 'tk', 'tk+cl']
+        ['mean', 'ridge_regression', ..., 'gcn', 'gcn+cl', 'sage', 'sage+cl', 'tk', 'tk+cl']
     """
     if numbers:
-        return [name for gnn in GNNS for name in (gnn, f"{gnn}+cl")]
+        rivals = [name for name in REGRESSION if test_labels != "none" or name not in NEEDS_TEST_LABELS]
+        return [*rivals, *(name for gnn in GNNS for name in (gnn, f"{gnn}+cl"))]
     left_out = set() if more_labels else set(TRAINS_ON_TEST_GRAPH)
     if test_labels == "none":
         left_out |= NEEDS_TEST_LABELS
+    left_out |= set(REGRESSION) - set(TABULAR)
     every = [name for name in methods() if name.partition("+")[2] not in ABLATIONS | {"start-mean"}]
     quick = ["random", "majority", *TABULAR]  # they come first: a user soon sees what there is to beat
     return [name for name in [*quick, *(n for n in every if n not in quick)] if name not in left_out]

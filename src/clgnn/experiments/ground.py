@@ -91,7 +91,7 @@ def make(method: str, settings: Mapping[str, Any], task: str, seed: int = 0) -> 
     """A new model of a method."""
     given = {**settings, "seed": seed}
     if gnn_of(method) is None:
-        return baselines.make(method, **given)
+        return baselines.make(method, numbers=task == "regression", **given)
     if task == "regression":
         return CollectiveRegressor(**{k: v for k, v in given.items() if k != "class_weight"})
     return CollectiveClassifier(**given)

@@ -41,7 +41,18 @@ TABULAR = (
     "hist_gradient_boosting_neighbors",
 )
 """What one has without a GNN: classifiers on each node's columns."""
-OWN_TRAINING = frozenset({*RIVALS, *TABULAR, "majority", "label_propagation", "deep_collective_inference"})
+REGRESSION = (
+    "mean",
+    "ridge_regression",
+    "ridge_regression_neighbors",
+    "hist_gradient_boosting",
+    "hist_gradient_boosting_neighbors",
+    "residual_regression",
+)
+"""The rivals for numbers."""
+OWN_TRAINING = frozenset(
+    {*RIVALS, *TABULAR, *REGRESSION[:-1], "majority", "label_propagation", "deep_collective_inference"}
+)
 """Methods whose training is their own: of the settings of a GNN they share only :data:`GENERAL`."""
 GENERAL = ("test_labels", "metric", "class_weight")
 TRAINS_ON_TEST_GRAPH = frozenset({"gnn_all_labels", "cl_all_labels"})
@@ -50,6 +61,7 @@ NEEDS_TEST_LABELS = TRAINS_ON_TEST_GRAPH | {
     "label_propagation",
     "correct_and_smooth",
     "residual_propagation",
+    "residual_regression",
     "label_reuse",
 }
 """Methods that are nothing, or the plain GNN, when the test graph has no labels."""
@@ -77,7 +89,8 @@ def methods() -> list[str]:
         ['gcn', 'gcn+cl', 'gcn+cl-auto', 'gcn+start-mean', 'gcn+cl-uniform']
     """
     gnns = [name for gnn in GNNS for name in (gnn, *(f"{gnn}+{boost}" for boost in BOOSTS))]
-    return [*gnns, *RIVALS, "majority", *EXTRA, *NAMED, *TABULAR]
+    only_numbers = [name for name in REGRESSION if name not in TABULAR]
+    return [*gnns, *RIVALS, "majority", *EXTRA, *NAMED, *TABULAR, *only_numbers]
 
 
 def gnn_of(method: str) -> str | None:

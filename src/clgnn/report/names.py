@@ -48,6 +48,10 @@ _METHODS = {
     "spn": "SPN",
     "logistic_regression": "Logistic regression",
     "logistic_regression_neighbors": "Logistic regression, neighbours' means",
+    "mean": "The mean",
+    "ridge_regression": "Ridge regression",
+    "ridge_regression_neighbors": "Ridge regression, neighbours' means",
+    "residual_regression": "Residual regression",
     "hist_gradient_boosting": "Boosted trees",
     "hist_gradient_boosting_neighbors": "Boosted trees, neighbours' means",
 }

@@ -145,6 +145,18 @@ def test_a_mat_file(tmp_path):
     assert graph.x.to_dense().tolist() == [[1, 0, 1, 1, 1, 1, 0], [1, 1, 0, 0, 1, 0, 1]]
 
 
+def test_years_of_a_mat_file_are_numbers(tmp_path):
+    table = np.array([[1, 2, 0, 7, 5, 2006, 1], [1, 0, 3, 0, 0, 0, 2]])
+    scipy.io.savemat(tmp_path / "s.mat", {"A": sp.csc_matrix([[0, 1.0], [1.0, 0]]), "local_info": table})
+    tensors = facebook.parse_school({"s.mat": tmp_path / "s.mat"})
+    graph = facebook.build_school(tensors, target="year")
+    assert graph.y[0] == 2006
+    assert graph.y[1].isnan()
+    assert graph.x.to_dense().tolist() == [[1, 1, 0, 1, 1, 1, 0], [1, 0, 1, 0, 0, 0, 1]]
+    with pytest.raises(DatasetError, match="expected gender or year"):
+        facebook.build_school(tensors, target="dorm")
+
+
 @pytest.mark.parametrize("content", [b"", b"no matrix" * 100])
 def test_a_bad_mat_file(tmp_path, content):
     (tmp_path / "s.mat").write_bytes(content)

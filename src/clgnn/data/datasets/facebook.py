@@ -52,18 +52,24 @@ def parse_school(files: Mapping[str, Path]) -> dict[str, Tensor]:
     }
 
 
-def build_school(tensors: dict[str, Tensor], prepare: bool = True) -> Data:
+def build_school(tensors: dict[str, Tensor], prepare: bool = True, target: str = "gender") -> Data:
     """``y`` the gender, -1 for unknown; ``x`` status, major, second major, dorm, year and high school.
 
     By ``prepare`` each of them is one-hot, sparse CSR, with no column for what is missing; else the codes.
+    With ``target="year"``, ``y`` is the year of graduation, a number, NaN for unknown, and the gender is
+    among the attributes in its place.
     """
+    if target not in (places := {"gender": 1, "year": 5}):
+        raise DatasetError(f"target is {target!r}; expected gender or year")
     table = tensors["table"].numpy()
-    codes = np.delete(table, 1, axis=1)
+    codes = np.delete(table, places[target], axis=1)
     x = torch.from_numpy(codes.astype(np.float32))
     if prepare:
         known = [np.setdiff1d(column, [0]) for column in codes.T]
         x = torch_csr(OneHotEncoder(categories=known, handle_unknown="ignore").fit_transform(codes))
-    return Data(x=x, edge_index=tensors["edge_index"], y=tensors["table"][:, 1] - 1)
+    found = tensors["table"][:, places[target]]
+    y = found - 1 if target == "gender" else torch.where(found > 0, found.double(), torch.nan)
+    return Data(x=x, edge_index=tensors["edge_index"], y=y)
 
 
 def _array(path: Path) -> NDArray[Any]:

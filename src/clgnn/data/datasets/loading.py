@@ -22,7 +22,8 @@ def load(
             missing there is downloaded and checked.
         prepare: prepare the features as the paper does: rows that sum to 1 (Cora, Pubmed), z-scores
             (Friendster, Protein). Otherwise they are as in the files.
-        options: ``ages="gapless"`` or ``"literal"`` for Friendster; the arguments of :func:`digits` and of
+        options: ``ages="gapless"`` or ``"literal"`` for Friendster; ``target="gender"`` or ``"year"``, a
+            number, for Facebook100; the arguments of :func:`digits` and of
             :func:`citations`.
 
     Returns:
