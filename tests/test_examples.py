@@ -69,8 +69,8 @@ def test_tune():
     assert all(0 <= accuracy <= 1 for accuracy in example("tune").main(**SMALL, num_trials=2))
 
 
-def test_numbers(capsys):
-    table = example("numbers").main(num_splits=2, max_epochs=10, num_iterations=1)
+def test_regression(capsys):
+    table = example("regression").main(num_splits=2, max_epochs=10, num_iterations=1)
     assert set(table.index.get_level_values(0)) == {"diabetes", "wine"}
     assert table["r2"].loc[:, "ridge_regression"].gt(table["r2"].loc[:, "mean"]).all()
     assert "labels to learn from" in capsys.readouterr().out

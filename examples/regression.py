@@ -1,7 +1,7 @@
 """Numbers instead of classes: what a GNN, collective learning, residual regression and trees make of them.
 
-python examples/numbers.py              # seconds: two small graphs
-python examples/numbers.py --facebook   # the graduation years of Facebook100 too, ten splits: an hour
+python examples/regression.py              # seconds: two small graphs
+python examples/regression.py --facebook   # the graduation years of Facebook100 too, ten splits: an hour
 """
 
 import sys
@@ -50,7 +50,7 @@ def main(facebook: bool = False, num_splits: int = 10, jobs: int = 1, **settings
         count = int(torch.isfinite(data.y).sum()) // 3
         found = clgnn.compare(
             data, METHODS, num_splits=num_splits, train_labels=count, jobs=jobs, name=name,
-            settings={"lr": 0.01, **settings}, folder=f"numbers/{name}" if facebook else None,
+            settings={"lr": 0.01, **settings}, folder=f"regression/{name}" if facebook else None,
         )  # fmt: skip
         tables[name] = found.trials.groupby("method", sort=False)[SHOWN].mean()
         print(f"\n{name}: {len(data.y):,} nodes, {count:,} labels to learn from, {num_splits} splits")
