@@ -126,6 +126,13 @@ def column(table: Columns, name: str, what: str, option: str) -> pd.Series[Any]:
         what: which table it is, for the message: ``"nodes"`` or ``"edges"``.
         option: the command's option that names the column, for the message.
     """
+    require(table, name, what, option)
+    found: pd.Series[Any] = table[name]
+    return found
+
+
+def require(table: Columns, name: str, what: str, option: str) -> None:
+    """Refuses a table without such a column; the arguments are those of :func:`column`."""
     if name not in table.columns:
         names = [str(name) for name in table.columns]
         close = difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=1)
@@ -136,8 +143,6 @@ def column(table: Columns, name: str, what: str, option: str) -> pd.Series[Any]:
         raise ValueError(
             f"the {what} table has no column {name!r} ({there}); name one with {option}{_suspect(names)}"
         )
-    found: pd.Series[Any] = table[name]
-    return found
 
 
 def _suspect(names: list[str]) -> str:

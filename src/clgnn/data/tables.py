@@ -26,7 +26,7 @@ from clgnn.data.columns import (
     mostly_numbers,
 )
 from clgnn.data.links import Edges, make_edges
-from clgnn.data.reading import Columns, column, read_table
+from clgnn.data.reading import Columns, column, read_table, require
 from clgnn.data.sparse import torch_csr
 from clgnn.data.values import Kind, kind_of, numbers, quoted, texts
 
@@ -108,10 +108,10 @@ class Schema:
             >>> schema.classes, schema.describe()[-1]
             (('no', 'yes'), ('age', 'number', 'mean 30, std 10'))
         """
-        column(nodes, id, "nodes", "--id")
+        require(nodes, id, "nodes", "--id")
         labels = None if label is None else column(nodes, label, "nodes", "--label")
         for name in ignore:
-            column(nodes, name, "nodes", "--ignore")
+            require(nodes, name, "nodes", "--ignore")
         if len(nodes) == 0:
             raise ValueError("the nodes table is empty; expected one row per node")
         if label == id:
@@ -187,18 +187,22 @@ class Schema:
             ([[1.0], [0.0]], [[0, 1], [1, 0]], [1, 0])
         """
         made = edges if isinstance(edges, Edges) else self.edges(nodes, edges)
+        self.check_features(nodes)
+        y = self.labels(nodes, label) if label is not None else self.unknown(len(nodes))
+        data = Data(x=self.x(nodes), edge_index=made.edge_index, y=y)
+        for name in ("edge_weight", "edge_attr", "edge_type"):
+            if (value := getattr(made, name)) is not None:
+                data[name] = value
+        return data
+
+    def check_features(self, nodes: Columns) -> None:
+        """Refuses a table that lacks a feature."""
         missing = [f.name for f in self.features if f.name not in nodes.columns]
         if missing:
             raise ValueError(
                 f"the nodes table has no column {', '.join(map(repr, missing))}, which the model was "
                 f"fitted with; expected {len(self.features)} feature columns"
             )
-        y = self.labels(nodes, label) if label is not None else self._unknown(len(nodes))
-        data = Data(x=self.x(nodes), edge_index=made.edge_index, y=y)
-        for name in ("edge_weight", "edge_attr", "edge_type"):
-            if (value := getattr(made, name)) is not None:
-                data[name] = value
-        return data
 
     def labels(self, nodes: Columns, label: str) -> Tensor:
         """The labels of a column, ``[N]``: class numbers or reals; -1 or NaN for a blank."""
@@ -250,13 +254,13 @@ class Schema:
             x[:, begin:end] = block.toarray() if sp.issparse(block) else block
         return torch.from_numpy(x)
 
-    def _unknown(self, count: int) -> Tensor:
+    def unknown(self, count: int) -> Tensor:
         return torch.full((count,), -1) if self.classes is not None else torch.full((count,), torch.nan)
 
 
 def _check_features(nodes: Columns, used: list[str], names: tuple[str, ...], option: str) -> None:
     for name in names:
-        column(nodes, name, "nodes", option)
+        require(nodes, name, "nodes", option)
         if name not in used:
             raise ValueError(
                 f"{option} {quoted(name)} is no feature: it is the id, the label or ignored; leave it out"

@@ -116,10 +116,10 @@ def _check(series: pd.Series[Any], cells: pd.Series[Any], lost: NDArray[np.bool_
     """Refuses cells that hold something which was lost on the way."""
     wrong = np.flatnonzero(cells.notna().to_numpy() & lost)
     if len(wrong):
-        cell = str(cells.iloc[wrong[0]])
+        cell, row = str(cells.iloc[wrong[0]]), row_of(series, wrong[0])
         raise ValueError(
-            f"column {series.name!r} has {cell!r} in row {row_of(series, wrong[0])} ({len(wrong)} such rows); "
-            f"expected {expected} or a blank: correct it, or say --blank {quoted(cell)}"
+            f"column {series.name!r} has {cell!r} in row {row} ({len(wrong)} such rows); expected "
+            f"{expected} or a blank: correct it, or say --blank {quoted(cell)}"
         )
 
 
@@ -159,8 +159,8 @@ def _vector(series: pd.Series[Any], row: int) -> NDArray[np.float32]:
     except (ValueError, TypeError):
         pass
     raise ValueError(
-        f"column {series.name!r} has {_short(value)} in row {row_of(series, row)}; expected a list of numbers, "
-        f"as in other rows: correct it, or say --ignore {quoted(series.name)}"
+        f"column {series.name!r} has {_short(value)} in row {row_of(series, row)}; expected a list of "
+        f"numbers, as in other rows: correct it, or say --ignore {quoted(series.name)}"
     )
 
 
