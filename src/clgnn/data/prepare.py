@@ -171,7 +171,8 @@ class Preparation:
     def _labels(self, nodes: DiskTable, schema: Schema, label: str | None, split: str | None) -> int:
         """Writes labels and parts; how many labels are known."""
         y = schema.labels(nodes, label) if label is not None else schema.unknown(len(nodes))
-        with ArrayWriter(self.steps.result / "y.npy", y.numpy().dtype) as file:
+        kind = np.float64 if y.is_floating_point() else np.int64
+        with ArrayWriter(self.steps.result / "y.npy", kind) as file:
             file.append(y.numpy())
         if split is not None:
             with ArrayWriter(self.steps.result / "split.npy", np.int8) as file:
