@@ -159,7 +159,7 @@ def test_a_column_of_lists_and_one_without_features(tmp_path):
 def test_many_categories_are_written_dense(tmp_path):
     paths = write(tmp_path / "tables", "parquet")
     names = [f"c{i}" for i in range(ROWS)]
-    wide = nodes_table()[["id", "label"]].assign(**{c: names for c in "ab"})
+    wide = nodes_table()[["id", "label"]].assign(**dict.fromkeys("ab", names))
     wide.to_parquet(paths[0])
     prepared(tmp_path / "g", paths, learn={"categorical": ("a", "b")}, split=None)
     data = Schema.learn(wide, "label", categorical=("a", "b")).graph(wide, edges_table())
