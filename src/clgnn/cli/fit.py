@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clgnn.baselines import METHODS
+from clgnn.cli.graphs import graph_option, read_to_fit
 from clgnn.cli.options import (
     OPTION_OF,
     Bars,
@@ -29,7 +30,6 @@ from clgnn.cli.options import (
 from clgnn.cli.tables import (
     add_start,
     feature_options,
-    learn_schema,
     show_tables,
     start_option,
     table_options,
@@ -47,10 +47,10 @@ _MODEL = "The model"
 
 
 @click.command(cls=GroupedCommand)
-@table_options(fitting=True)
-@option(
-    "--label", required=True, group="Columns", help="Learn the labels of this column; a blank is unknown."
-)
+@table_options(fitting=True, required=False)
+@graph_option
+@option("--label", group="Columns", help="Learn the labels of this column; a blank is unknown.  [required, "
+        "but not with --graph]")  # fmt: skip
 @feature_options
 @option("--undirected/--directed", default=True, group="Columns", help="Count edges in both directions.")
 @option("--out", required=True, type=click.Path(path_type=Path), group=_MODEL, help="Write the model to this "
@@ -75,14 +75,21 @@ _MODEL = "The model"
 @settings
 @output_options
 def fit(
-    label: str, out: Path, force: bool, resume: bool, method: str, quiet: bool, as_json: bool, **options: Any
+    label: str | None,
+    out: Path,
+    force: bool,
+    resume: bool,
+    method: str,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Fit a model to your own graph.
 
     Labels that are blank are unknown. --test-labels says whether the graphs you will predict on have labels:
     none, or some (partial), which the model then learns to use.
     """
-    from clgnn.data.described import counted, schema_text
+    from clgnn.data.described import schema_text
     from clgnn.data.marks import marks
     from clgnn.estimators import checkpoints
     from clgnn.estimators.metrics import majority
@@ -91,10 +98,7 @@ def fit(
     interrupted = out.with_name(out.name + ".partial")
     _check_output(out, interrupted, resume, force)
     given = {**parameters(options), "class_weight": options.pop("class_weight")}
-    nodes, edges, schema = learn_schema(label, options)
-    links = schema.edges(nodes, edges)
-    data = schema.graph(nodes, links, label)
-    del edges
+    nodes, data, schema, counts = read_to_fit(label, options)
     set_threads(options["threads"], data, given["num_samples"])
     masks = _masks(data, nodes, options["split"], options["val_share"], given["seed"])
     train, validation, observed = masks
@@ -107,7 +111,7 @@ def fit(
         add_start(data, options["start_predictions"], nodes, schema, data.y[train].unique().tolist())
     model = _model(method, options["comparison"], schema, given)
     if not as_json and not quiet:
-        show_tables(schema, counted(data, links), (int(train.sum()), int(validation.sum())))
+        show_tables(schema, counts, (int(train.sum()), int(validation.sum())))
     if resume and not model.resumable:
         raise ValueError(f"--resume is for fits in iterations, and --method {method} has none; leave it out")
     if force and not resume and model.resumable:
@@ -116,16 +120,16 @@ def fit(
     accuracy = _after(model, data, *masks, by)
     learned = train if observed is None or not model.trains_on_observed else train | observed
     seen = (learned | validation).numpy()
-    known_as = marks(nodes[schema.id], data.x)
-    extra = {"table": schema.to_json(), "learned_from": [known_as[i] for i in seen.nonzero()[0]]}
-    model.save(out, force, extra=extra, schema=schema_text(schema, counted(data, links)))
+    learned_from = marks(nodes[schema.id], data.x, seen.nonzero()[0])
+    extra = {"table": schema.to_json(), "learned_from": learned_from}
+    model.save(out, force, extra=extra, schema=schema_text(schema, counts))
     if model.resumable:
         checkpoints.discard(interrupted)
     judged = data.y[validation]
     if as_json:
-        counts = {"train": int(train.sum()), "validation": int(validation.sum())}
+        numbers = {"train": int(train.sum()), "validation": int(validation.sum())}
         print_json({
-            "model": str(out), "nodes": data.num_nodes, "labels": counts, "metric": model.metric_name,
+            "model": str(out), "nodes": data.num_nodes, "labels": numbers, "metric": model.metric_name,
             "best": _best(model), "best_iteration": model.best_iteration_, "threshold": model.threshold_,
             "accuracy": accuracy, "majority_accuracy": None if accuracy is None else majority(judged)[1],
         })  # fmt: skip
