@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clgnn.baselines import METHODS, REGRESSION_METHODS
-from clgnn.cli.hetero import hetero_gnn, learn_hetero, several_types
+from clgnn.cli.graphs import graph_option, read_to_fit
+from clgnn.cli.hetero import hetero_gnn
 from clgnn.cli.options import (
     OPTION_OF,
     Bars,
@@ -31,7 +32,6 @@ from clgnn.cli.tables import (
     add_start,
     feature_options,
     label_option,
-    learn_schema,
     show_tables,
     start_option,
     table_options,
@@ -50,8 +50,9 @@ _CHOICES = list(dict.fromkeys(["collective", "best", *METHODS, *REGRESSION_METHO
 
 
 @click.command(cls=GroupedCommand)
-@table_options(fitting=True)
-@label_option("Learn the labels of this column; a blank is unknown.", required=True)
+@table_options(fitting=True, required=False)
+@graph_option
+@label_option("Learn the labels of this column; a blank is unknown.  [required, but not with --graph]")
 @feature_options
 @option("--undirected/--directed", default=True, group="Columns", help="Count edges in both directions.")
 @option("--out", required=True, type=click.Path(path_type=Path), group=_MODEL, help="Write the model to this "
@@ -76,7 +77,7 @@ _CHOICES = list(dict.fromkeys(["collective", "best", *METHODS, *REGRESSION_METHO
 @settings
 @output_options
 def fit(
-    label: str | tuple[str, ...],
+    label: str | tuple[str, ...] | None,
     out: Path,
     force: bool,
     resume: bool,
@@ -99,10 +100,7 @@ def fit(
     interrupted = out.with_name(out.name + ".partial")
     _check_output(out, interrupted, resume, force)
     given = {**parameters(options), "class_weight": options.pop("class_weight")}
-    nodes, edges, schema = (learn_hetero if several_types(options) else learn_schema)(label, options)
-    links = schema.edges(nodes, edges)
-    data = schema.graph(nodes, links, label)
-    del edges
+    nodes, data, schema, counts = read_to_fit(label, options)
     set_threads(options["threads"], data, given["num_samples"])
     masks = _masks(data, nodes, options["split"], options["val_share"], given["seed"])
     train, validation, observed = masks
@@ -115,7 +113,7 @@ def fit(
         add_start(data, options["start_predictions"], nodes, schema, data.y[train].unique().tolist())
     model = _model(method, options["comparison"], schema, given)
     if not as_json and not quiet:
-        show_tables(schema, data, links, (int(train.sum()), int(validation.sum())))
+        show_tables(schema, counts, (int(train.sum()), int(validation.sum())))
     if resume and not model.resumable:
         raise ValueError(f"--resume is for fits in iterations, and --method {method} has none; leave it out")
     if force and not resume and model.resumable:
@@ -124,16 +122,16 @@ def fit(
     accuracy = _after(model, data, *masks, by)
     learned = train if observed is None or not model.trains_on_observed else train | observed
     seen = (learned | validation).numpy()
-    known_as = marks(nodes[schema.id], data.x)
-    extra = {"table": schema.to_json(), "learned_from": [known_as[i] for i in seen.nonzero()[0]]}
-    model.save(out, force, extra=extra, schema=schema_text(schema, data, links))
+    learned_from = marks(nodes[schema.id], data.x, seen.nonzero()[0])
+    extra = {"table": schema.to_json(), "learned_from": learned_from}
+    model.save(out, force, extra=extra, schema=schema_text(schema, counts))
     if model.resumable:
         checkpoints.discard(interrupted)
     judged = data.y[validation]
     if as_json:
-        counts = {"train": int(train.sum()), "validation": int(validation.sum())}
+        numbers = {"train": int(train.sum()), "validation": int(validation.sum())}
         print_json({
-            "model": str(out), "nodes": data.num_nodes, "labels": counts, "metric": model.metric_name,
+            "model": str(out), "nodes": data.num_nodes, "labels": numbers, "metric": model.metric_name,
             "best": _best(model), "best_iteration": model.best_iteration_, "threshold": model.threshold_,
             "accuracy": accuracy, "majority_accuracy": None if accuracy is None else majority(judged)[1],
         })  # fmt: skip

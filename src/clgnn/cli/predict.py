@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clgnn.cli.graphs import graph_option, read_graph
 from clgnn.cli.hetero import hetero_gnn
 from clgnn.cli.options import (
     Command,
@@ -27,13 +28,12 @@ from clgnn.cli.tables import (
     add_start,
     check_table,
     label_option,
-    read_known,
     read_schema,
     say_unseen,
     start_option,
     table_options,
     unseen_classes,
-    write_table,
+    write_tables,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def model_options(command: Command) -> Command:
     """The model, and the tables that it looks at."""
     command = option("--gnn", "gnn_name", group="The model", help="Give your own GNN again, module:attr, if "
                      "the model was fitted with one.")(command)  # fmt: skip
-    command = start_option(table_options(fitting=False)(command))
+    command = start_option(table_options(fitting=False, required=False)(graph_option(command)))
     text = "Use the model in this folder."
     return option("--model", required=True, type=click.Path(), group="The model", help=text)(command)
 
@@ -72,21 +72,6 @@ def open_model(path: str, gnn_name: str | None) -> tuple[NodeEstimator, Schema, 
         raise ValueError(f"{path} was fitted with a GNN of your own; name it again with --gnn module:attr")
     learned = content["extra"].get("learned_from")
     return baselines.load(path, own), schema, None if learned is None else frozenset(learned)
-
-
-def read_graph(
-    schema: Schema, label: str | tuple[str, ...] | None, options: dict[str, Any]
-) -> tuple[pd.DataFrame, Data, Schema]:
-    """The table of nodes and the graph; a label that was a feature in training is refused."""
-    features = {feature.name for feature in schema.features}
-    for name in label if isinstance(label, tuple) else (label,):
-        if name is not None and name in features:
-            raise ValueError(
-                f"--label {name} was a feature in training, so the model has seen it in every node; "
-                f"fit again with --ignore {name}"
-            )
-    nodes, edges, schema = read_known(schema, options)
-    return nodes, schema.graph(nodes, edges, label), schema
 
 
 @click.command(cls=GroupedCommand)
@@ -120,17 +105,16 @@ def predict(
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
     observed = shown_labels(estimator, schema, model, data, label)
 
-    from clgnn.estimators.predictions import predictions
+    from clgnn.estimators.predictions import in_batches
 
-    ids = nodes[schema.id].tolist()
     names = schema.several or schema.classes
-    table = predictions(estimator, data, observed, ids=ids, id_name=schema.id, classes=names)
-    write_table(table, out)
+    tables = in_batches(estimator, data, observed, ids=nodes[schema.id], id_name=schema.id, classes=names)
+    write_tables(tables, out)
     seen = 0 if observed is None else int(observed.sum())
     if as_json:
-        print_json({"predictions": str(out), "nodes": len(table), "labels_seen": seen})
+        print_json({"predictions": str(out), "nodes": len(nodes), "labels_seen": seen})
     elif not quiet:
-        said = f"{len(table):,} nodes predicted, {seen:,} labels seen; in {out}."
+        said = f"{len(nodes):,} nodes predicted, {seen:,} labels seen; in {out}."
         console.print(said, highlight=False, soft_wrap=True)
 
 
@@ -167,7 +151,9 @@ def shown_labels(
 
 @click.command(cls=GroupedCommand)
 @model_options
-@label_option("Judge by the true labels of this column; a blank is not judged.", required=True)
+@label_option(
+    "Judge by the true labels of this column; a blank is not judged.  [required, but not with --graph]"
+)
 @option("--split", group="Columns", help="Judge only the rows that say test in this column; show those that "
         "say train or observed to a model for partially labelled graphs.")  # fmt: skip
 @option("--report", "report_path", type=click.Path(dir_okay=False, path_type=Path), group="Output",
@@ -177,7 +163,7 @@ def shown_labels(
 def evaluate(
     model: str,
     gnn_name: str | None,
-    label: str | tuple[str, ...],
+    label: str | tuple[str, ...] | None,
     split: str | None,
     report_path: Path | None,
     explained: str | None,
@@ -201,7 +187,9 @@ def evaluate(
         raise ValueError("--explain is for the page of --report; name it, or see `clgnn explain`")
     estimator, schema, learned_from = open_model(model, gnn_name)
     start = options.pop("start_predictions")
-    nodes, data, schema = read_graph(schema, label, options)
+    options["split"] = split
+    nodes, data, schema = read_graph(schema, label, options, judged=True)
+    split, label = options["split"], label or schema.label
     give_start(estimator, data, start, nodes, schema)
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
     if learned_from is None and split is None:

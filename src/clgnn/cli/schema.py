@@ -9,6 +9,7 @@ import click
 from clgnn.cli.hetero import learn_hetero, several_types
 from clgnn.cli.options import GroupedCommand, console, option, print_json
 from clgnn.cli.tables import (
+    counts_json,
     feature_options,
     label_option,
     learn_schema,
@@ -18,9 +19,7 @@ from clgnn.cli.tables import (
 )
 
 if TYPE_CHECKING:
-    from torch_geometric.data import Data
-
-    from clgnn.data.tables import Edges, Schema
+    from clgnn.data.tables import Schema
 
 
 @click.command(cls=GroupedCommand)
@@ -49,13 +48,15 @@ def schema(label: str | tuple[str, ...] | None, model: str | None, as_json: bool
     if len(tables) < 2:
         alone = f"--{tables[0]} alone is given" if tables else "nothing is given"
         raise ValueError(f"{alone}; expected --nodes and --edges, or --model")
+    from clgnn.data.described import counted
+
     nodes, edges, found = (learn_hetero if several_types(options) else learn_schema)(label, options)
     links = found.edges(nodes, edges)
-    data = found.graph(nodes, links, label)
+    counts = counted(found.graph(nodes, links, label), links)
     if as_json:
-        print_json({**_as_json(found), **_counts(found, data, links)})
+        print_json({**_as_json(found), **counts_json(found, counts)})
     else:
-        show_tables(found, data, links)
+        show_tables(found, counts)
 
 
 def _show_model(model: str, as_json: bool) -> None:
@@ -75,17 +76,3 @@ def _as_json(schema: Schema) -> dict[str, Any]:
     edges = {name: getattr(schema, name) for name in ("source", "target", "weight", "undirected")}
     label = list(schema.several) or schema.label or None
     return {"columns": columns, "label": label, "classes": schema.classes, "edges": edges}
-
-
-def _counts(schema: Schema, data: Data, links: Edges) -> dict[str, Any]:
-    from clgnn.data.described import dropped
-    from clgnn.data.graph import known
-
-    return {
-        "num_nodes": data.num_nodes,
-        "num_edges": data.edge_index.size(1) // (2 if schema.undirected else 1),
-        "num_features": data.x.size(1),
-        "num_labels": int(known(data.y).sum()),
-        "dropped": dropped(links),
-        "unused_edge_columns": links.unused,
-    }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch_geometric.data import Data
 
-    from clgnn.data.tables import Edges, Schema
+    from clgnn.data.described import Counts
+    from clgnn.data.reading import Columns
+    from clgnn.data.tables import Schema
     from clgnn.estimators.node import NodeEstimator
 
 _TABLES, _COLUMNS = "Tables", "Columns"
@@ -147,22 +150,28 @@ def one_table(options: dict[str, Any]) -> None:
             )
 
 
-def read_new(options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
-    """The two tables of a fit, and the fields of the schema about edges."""
+def _read_table(path: str, *arguments: Any, **options: Any) -> pd.DataFrame:
     from clgnn.data.tables import read_table
 
+    return read_table(path, *arguments, **options)
+
+
+def read_new(
+    options: dict[str, Any], read: Callable[..., Any] = _read_table
+) -> tuple[Any, Any, dict[str, Any]]:
+    """The two tables of a fit, and the fields of the schema about edges; ``read`` reads a table."""
     reading = {name: options.pop(name) for name in ("delimiter", "encoding", "blank")}
     names = {name: options.pop(name) for name in _NAMES}
     text = tuple(options["categorical"])
-    nodes = read_table(options.pop("nodes"), text=(names["id_column"], *text), **reading)
-    edges = read_table(options.pop("edges"), text=(names["source"], names["target"]), **reading)
+    nodes = read(options.pop("nodes"), text=(names["id_column"], *text), **reading)
+    edges = read(options.pop("edges"), text=(names["source"], names["target"]), **reading)
     if names["weight"] is None and "weight" in edges.columns:
         names["weight"] = "weight"
     names |= edge_columns(edges, options.pop("edge_features"), options.pop("edge_type"))
     return nodes, edges, {"id": names.pop("id_column"), **names, "blank": tuple(reading["blank"])}
 
 
-def edge_columns(edges: pd.DataFrame, features: Sequence[str], kind: str | None) -> dict[str, Any]:
+def edge_columns(edges: Columns, features: Sequence[str], kind: str | None) -> dict[str, Any]:
     """The fields of the schema about features and types of edges."""
     from clgnn.data.columns import learn_column
     from clgnn.data.reading import column
@@ -175,11 +184,12 @@ def edge_columns(edges: pd.DataFrame, features: Sequence[str], kind: str | None)
     return {"edge_features": tuple(read), "edge_type": kind, "edge_types": types}
 
 
-def read_known(schema: Schema, options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
+def read_known(
+    schema: Schema, options: dict[str, Any], read: Callable[..., Any] = _read_table
+) -> tuple[Any, Any, Schema]:
     """The two tables for a model that knows its columns, and its schema with the names that were given."""
     from clgnn.cli.hetero import read_hetero
     from clgnn.data.hetero_tables import HeteroSchema
-    from clgnn.data.tables import read_table
 
     if isinstance(schema, HeteroSchema):
         return read_hetero(schema, options)
@@ -188,13 +198,12 @@ def read_known(schema: Schema, options: dict[str, Any]) -> tuple[pd.DataFrame, p
             raise ValueError(
                 f"--{name} names types, and the model knows one; expected one table, without TYPE="
             )
-
     reading = {name: options.pop(name) for name in ("delimiter", "encoding")}
     blank = options.pop("blank") or schema.blank
     given = {name.removesuffix("_column"): options.pop(name) for name in _NAMES}
     schema = replace(schema, **{name: value for name, value in given.items() if value is not None})
-    nodes = read_table(options.pop("nodes"), text=schema.text, blank=blank, **reading)
-    edges = read_table(options.pop("edges"), text=(schema.source, schema.target), blank=blank, **reading)
+    nodes = read(options.pop("nodes"), text=schema.text, blank=blank, **reading)
+    edges = read(options.pop("edges"), text=(schema.source, schema.target), blank=blank, **reading)
     return nodes, edges, schema
 
 
@@ -202,28 +211,46 @@ def learn_schema(
     label: str | tuple[str, ...] | None, options: dict[str, Any]
 ) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
     """The tables of nodes and edges, and how a fit reads them."""
-    from clgnn.data.tables import Schema, column
-
     one_table(options)
     nodes, edges, fields = read_new(options)
+    return nodes, edges, learned(nodes, label, fields, options)
+
+
+def learned(
+    nodes: Columns, label: str | tuple[str, ...] | None, fields: dict[str, Any], options: dict[str, Any]
+) -> Schema:
+    """How a fit reads a table of nodes; ``fields`` are what :func:`read_new` gave."""
+    from clgnn.data.reading import require
+    from clgnn.data.tables import Schema
+
     split = options["split"]
     if split is not None:
-        column(nodes, split, "nodes", "--split")
+        require(nodes, split, "nodes", "--split")
     ignore = (*options.pop("ignore"), *((split,) if split else ()))
     kinds = {name: options.pop(name) for name in ("categorical", "numeric", "date", "features")}
     undirected, task = options.pop("undirected"), options.pop("task")
-    id_column = fields.pop("id")
-    schema = Schema.learn(nodes, label, id_column, ignore, task, **kinds, undirected=undirected, **fields)
-    return nodes, edges, schema
+    return Schema.learn(nodes, label, ignore=ignore, task=task, **kinds, undirected=undirected, **fields)
 
 
-def show_tables(schema: Schema, data: Data, links: Edges, labels: tuple[int, int] | None = None) -> None:
+def show_tables(schema: Schema, counts: Counts, labels: tuple[int, int] | None = None) -> None:
     """How every column is read, and what was dropped: to be looked at before training."""
     from clgnn.data.described import SHOWN, columns_text, counts_text, edges_text
 
-    of_edges = edges_text(schema, links.unused)
-    for text in (columns_text(schema, SHOWN), of_edges, counts_text(schema, data, links, labels)):
+    of_edges = edges_text(schema, counts.unused)
+    for text in (columns_text(schema, SHOWN), of_edges, counts_text(schema, counts, labels)):
         console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def counts_json(schema: Schema, counts: Counts) -> dict[str, Any]:
+    """The same counts, for ``--json``."""
+    return {
+        "num_nodes": counts.nodes,
+        "num_edges": counts.edges // (2 if schema.undirected else 1),
+        "num_features": counts.features,
+        "num_labels": counts.labels,
+        "dropped": counts.dropped,
+        "unused_edge_columns": counts.unused,
+    }
 
 
 def read_schema(path: str, content: dict[str, Any]) -> Schema:
@@ -273,12 +300,20 @@ def check_table(out: Path, force: bool) -> None:
     check_writable(out)
 
 
-def write_table(table: pd.DataFrame, out: Path) -> None:
-    """Writes a table as CSV or Parquet, by the end of its name, in whole or not at all."""
+def write_tables(tables: Iterable[pd.DataFrame], out: Path) -> None:
+    """Writes a table that comes in parts, as CSV or Parquet by the end of its name; whole or not at all."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     from clgnn.files import written
 
-    with written(out) as temporary:
-        if out.suffix.lower() == ".csv":
-            table.to_csv(temporary, index=False)
-        else:
-            table.to_parquet(temporary, index=False)
+    with written(out) as temporary, ExitStack() as stack:
+        writer: Any = None
+        for table in tables:
+            if out.suffix.lower() == ".csv":
+                table.to_csv(temporary, index=False, mode="a", header=writer is None)
+                writer = writer or True
+                continue
+            rows = pa.Table.from_pandas(table, preserve_index=False)
+            writer = writer or stack.enter_context(pq.ParquetWriter(temporary, rows.schema))
+            writer.write_table(rows.cast(writer.schema))

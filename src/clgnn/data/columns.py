@@ -53,6 +53,11 @@ class NumberColumn:
     blanks: int = 0
     keeps_zero: bool = False
 
+    @property
+    def width(self) -> int:
+        """How many columns of x it makes."""
+        return 1
+
     def encode(self, series: pd.Series[Any]) -> NDArray[np.float32]:
         """The column as features ``[N, 1]``."""
         return _scaled(numbers(series), self.mean, self.std)[:, None]
@@ -87,6 +92,11 @@ class DateColumn:
     std: float
     blanks: int = 0
 
+    @property
+    def width(self) -> int:
+        """How many columns of x it makes."""
+        return 1
+
     def encode(self, series: pd.Series[Any]) -> NDArray[np.float32]:
         """The column as features ``[N, 1]``."""
         return _scaled(days(series), self.mean, self.std)[:, None]
@@ -117,6 +127,11 @@ class TextColumn:
     name: str
     categories: tuple[str, ...]
     blanks: int = 0
+
+    @property
+    def width(self) -> int:
+        """How many columns of x it makes."""
+        return len(self.categories)
 
     def encode(self, series: pd.Series[Any]) -> sp.csr_array:
         """The column as sparse features ``[N, C]``."""
@@ -149,6 +164,11 @@ class EmbeddingColumn:
     mean: tuple[float, ...]
     std: tuple[float, ...]
     blanks: int = 0
+
+    @property
+    def width(self) -> int:
+        """How many columns of x it makes."""
+        return len(self.mean)
 
     def encode(self, series: pd.Series[Any]) -> NDArray[np.float32]:
         """The column as features ``[N, d]``."""

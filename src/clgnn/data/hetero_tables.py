@@ -71,8 +71,7 @@ class HeteroSchema(Schema):
         data = HeteroData()
         for kind, schema in self.others:
             ids[kind] = column(edges.nodes[kind], schema.id, f"{kind} nodes", "--id")
-            data[kind].x = schema._x(edges.nodes[kind])
-            data[kind].x = data[kind].x if data[kind].x.layout == torch.strided else data[kind].x.to_dense()
+            data[kind].x = schema.x(edges.nodes[kind], dense=True)
         data[self.kind].num_nodes = len(nodes)
         loops = double = 0
         unused: dict[str, None] = {}
