@@ -23,7 +23,7 @@ from clgnn.data.described import Counts, dropped
 from clgnn.data.disk_table import DiskTable, open_table
 from clgnn.data.folder import FORMAT, IDS, write_meta, write_schema
 from clgnn.data.graph import known
-from clgnn.data.ids import Ids
+from clgnn.data.joined import ids_of
 from clgnn.data.links import edge_weights
 from clgnn.data.parts import split_parts
 from clgnn.data.reading import is_parquet, require
@@ -125,9 +125,8 @@ class Preparation:
     def _pairs(self, nodes: DiskTable, edges: DiskTable, schema: Schema) -> int:
         """Writes the ends of the edges as numbers of nodes; how many joined a node with itself."""
         room, total = self.steps.folder, len(edges)
-        cells = nodes[schema.id]
-        ids = Ids(cells)
-        cells.to_frame().to_parquet(self.steps.result / IDS, index=False)
+        ids = ids_of(nodes, schema.id, room, self.memory)
+        nodes[schema.id].to_frame().to_parquet(self.steps.result / IDS, index=False)
         ends = []
         for name, option in ((schema.source, "--source"), (schema.target, "--target")):
             require(edges, name, "edges", option)
