@@ -25,6 +25,7 @@ from clgnn.experiments.methods import (
     EXTRA,
     GENERAL,
     GNNS,
+    NAMED,
     NEEDS_TEST_LABELS,
     OWN_TRAINING,
     RIVALS,
@@ -221,7 +222,7 @@ def experiments() -> dict[str, list[Cell]]:
     starts = [f"{gnn}+{boost}" for gnn in ("gcn", "sage") for boost in ("start-mean", "cl-auto")]
     uniform = [f"{gnn}{boost}" for gnn in GNNS for boost in ("", "+cl-uniform")]
     made = (
-        _cells(datasets(), (0, 50), [*pairs, *starts, *RIVALS, *EXTRA, *TABULAR]),
+        _cells(datasets(), (0, 50), [*pairs, *starts, *RIVALS, *EXTRA, *NAMED, *TABULAR]),
         _cells(("cora", "pubmed"), (0, 50), [*pairs, *RIVALS[:3]], all_columns=True),
         _cells(datasets(), (0,), uniform, all_columns=True),
         [
