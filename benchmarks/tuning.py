@@ -4,8 +4,8 @@ python -m benchmarks.tuning --out tuning.jsonl [--trials 15] [--splits 2] [--dat
 
 For each dataset and split the plain and the boosted GNN are fitted with their defaults and with what
 `clgnn.tune` finds on the validation labels, the same number of trials for both. The test labels of these
-splits judge. Each line of the file is one search; the same command goes on after a stop, and prints the table at
-the end.
+splits judge. Each line of the file is one search; the same command goes on after a stop, and prints the
+table at the end.
 """
 
 from __future__ import annotations
