@@ -1,4 +1,4 @@
-"""``python -m benchmarks [--quick] [--out FILE]``: a table of ratios, and JSON."""
+"""``python -m benchmarks [scale] [--quick] [--out FILE]``: ratios, or large graphs, as a table and JSON."""
 
 from __future__ import annotations
 
@@ -34,18 +34,22 @@ def _cpuinfo() -> list[str]:
 
 
 @click.command()
+@click.argument("what", type=click.Choice(["steps", "scale"]), default="steps")
 @click.option("--datasets", "names", default="cora,pubmed", help="For the steps and the fits.")
 @click.option("--rounds", default=15, help="Of which the median is taken.")
 @click.option("--quick", is_flag=True, help="Few rounds, small sizes, no fits.")
 @click.option("--fits", "whole", default="cora:gcn,cora:sage,cora:tk,pubmed:gcn,pubmed:sage,pubmed:tk",
               help="Whole fits to time, dataset:gnn, with commas in between.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), help="A JSON file; it is replaced.")
-def main(names: str, rounds: int, quick: bool, whole: str, out: Path | None) -> None:
-    """What K = 10 samples cost, as ratios in one run."""
+def main(what: str, names: str, rounds: int, quick: bool, whole: str, out: Path | None) -> None:
+    """What K = 10 samples cost, as ratios in one run; or, with "scale", what large graphs cost."""
     rounds = 3 if quick else rounds
     result: dict[str, Any] = {"machine": machine(), "rounds": rounds}
     console.print(result["machine"], highlight=False)
-    for name in names.split(","):
+    if what == "scale":
+        result = {"machine": result["machine"], **scale.table()}
+        names, quick = "", True
+    for name in names.split(",") if names else ():
         seconds = interleaved(steps(name), rounds)
         result[name] = {"seconds": seconds, "ratios": _ratios(name, seconds)}
     if not quick:

@@ -83,3 +83,26 @@ def test_an_unknown_name_is_one_line(run):
     with pytest.raises(DatasetError, match="did you mean 'pubmed'") as caught:
         run("info", "pubmd")
     assert "\n" not in str(caught.value)
+
+
+def test_a_dataset_as_a_graph_on_disk(tmp_path, monkeypatch):
+    import torch
+
+    import clgnn.data
+    from clgnn import datasets
+    from helpers.commands import QUICK, call, refused
+
+    monkeypatch.chdir(tmp_path)
+    call("datasets", "export", "digits", "--graph", "digits.clg")
+    graph, data = clgnn.data.open("digits.clg", verify=True), datasets.load("digits")
+    again = graph.to_data()
+    assert torch.equal(again.x, data.x if data.x.layout == torch.strided else data.x.to_dense())
+    assert torch.equal(again.y, data.y)
+    assert set(map(tuple, again.edge_index.T.tolist())) == set(map(tuple, data.edge_index.T.tolist()))
+    call("fit", "--graph", "digits.clg", *QUICK, "--out", "m")
+    call("predict", "--model", "m", "--graph", "digits.clg", "--out", "p.csv", "--quiet")
+    assert "exists" in refused("datasets", "export", "digits", "--graph", "digits.clg")
+    assert "Missing option '--nodes'" in refused("datasets", "export", "digits")
+    assert "--graph and tables are given" in refused(
+        "datasets", "export", "digits", "--graph", "g", "--nodes", "n.csv"
+    )

@@ -111,3 +111,21 @@ def test_weights_that_were_changed_in_place_count():
     before = propagation(edge_index, 2, weight, "sum").csr.to_dense()
     weight[0] = 9
     assert not torch.equal(propagation(edge_index, 2, weight, "sum").csr.to_dense(), before)
+
+
+def test_operators_share_what_is_equal_and_keep_their_bits():
+    edges = torch.tensor([[0, 1, 1, 2, 0, 3], [1, 0, 2, 1, 3, 0]])
+    weight = torch.rand(6)
+    mean, total = (propagation(edges, 4, normalization=kind) for kind in ("mean", "sum"))
+    assert mean.csr.col_indices().dtype == torch.int32
+    assert mean.csr.col_indices().data_ptr() == total.csr.col_indices().data_ptr()
+    assert total.transposed.values().data_ptr() == total.csr.values().data_ptr()  # symmetric
+    assert mean.transposed.col_indices().data_ptr() == mean.csr.col_indices().data_ptr()
+    x = torch.rand(4, 3)
+    for kind in ("row", "sym", "mean", "sum"):
+        a = propagation(edges, 4, weight, kind)
+        rows, columns = a.csr.crow_indices().long(), a.csr.col_indices().long()
+        long = SparseMatrix(torch.sparse_csr_tensor(rows, columns, a.csr.values(), (4, 4)))
+        assert torch.equal(a @ x, long @ x)
+        assert torch.equal(a.transpose_product(x), long.transpose_product(x))
+        assert torch.allclose(a.transposed.to_dense(), a.csr.to_dense().t())

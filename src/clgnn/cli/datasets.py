@@ -83,16 +83,40 @@ def get_(group_root: Path | None, names: tuple[str, ...], root: Path | None) -> 
 
 @datasets.command()
 @click.argument("name")
-@click.option("--nodes", required=True, type=click.Path(path_type=Path), help="Write the nodes to this file.")
-@click.option("--edges", required=True, type=click.Path(path_type=Path), help="Write the edges to this file.")
+@click.option("--nodes", type=click.Path(path_type=Path), help="Write the nodes to this file.")
+@click.option("--edges", type=click.Path(path_type=Path), help="Write the edges to this file.")
+@click.option(
+    "--graph", type=click.Path(path_type=Path), help="Or write both to this folder, a graph on disk."
+)
 @root_option
 @click.pass_obj
-def export(group_root: Path | None, name: str, nodes: Path, edges: Path, root: Path | None) -> None:
-    """Write a dataset as two tables, CSV or Parquet, such as `clgnn fit` reads."""
-    for path in (nodes, edges):
-        check_table(path, force=False)
-    from clgnn.data.datasets import as_tables, load
+def export(
+    group_root: Path | None,
+    name: str,
+    nodes: Path | None,
+    edges: Path | None,
+    graph: Path | None,
+    root: Path | None,
+) -> None:
+    """Write a dataset as two tables, CSV or Parquet, or as a graph on disk, such as `clgnn fit` reads."""
+    from clgnn.data.datasets import as_tables, export_graph, load
 
+    if graph is not None:
+        if nodes is not None or edges is not None:
+            raise ValueError("--graph and tables are given; expected --graph, or --nodes and --edges")
+        if graph.exists():
+            raise ValueError(f"--graph {graph} exists; choose another name, or remove it")
+        written = export_graph(load(name, root or group_root), graph)
+        click.echo(f"{written.num_nodes:,} nodes and {written.num_edges:,} directed edges in {graph}")
+        return
+    for option, path in (("--nodes", nodes), ("--edges", edges)):
+        if path is None:
+            raise click.MissingParameter(
+                ctx=click.get_current_context(), param_hint=f"'{option}'", param_type="option"
+            )
+        check_table(path, force=False)
+    assert nodes is not None
+    assert edges is not None
     tables = as_tables(load(name, root or group_root))
     for path, table in zip((nodes, edges), tables, strict=True):
         write_tables([table], path)

@@ -62,6 +62,26 @@ def write_meta(folder: Path, counts: Counts) -> None:
         temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+def write_graph(graph: StoredGraph, schema: Schema, out: Path) -> None:
+    """Writes a graph that is in memory to a new folder, in whole or not at all.
+
+    Args:
+        graph: its ids are the numbers of its nodes, unless it has others.
+        schema: how tables are read that would become this graph.
+        out: the folder.
+    """
+    labels = int((~np.isnan(graph.y) if graph.y.dtype.kind == "f" else graph.y >= 0).sum())
+    with written(out) as folder:
+        folder.mkdir()
+        for name in _ARRAYS:
+            if (array := getattr(graph, name)) is not None:
+                real = name == "y" and array.dtype.kind == "f"
+                np.save(folder / f"{name}.npy", array.astype(np.float64) if real else array)
+        graph.ids.rename(schema.id).to_frame().to_parquet(folder / IDS, index=False)
+        write_schema(folder, schema)
+        write_meta(folder, Counts(graph.num_nodes, graph.num_edges, graph.x.shape[1], labels, {}))
+
+
 def is_graph(path: str | os.PathLike[str]) -> bool:
     """Whether a folder says of itself that it is a graph of ours."""
     try:

@@ -3,7 +3,7 @@
 from clgnn.data.datasets.catalogue import CATALOGUE, FACEBOOK100, Entry, find
 from clgnn.data.datasets.embedded import citations, digits
 from clgnn.data.datasets.errors import DatasetError
-from clgnn.data.datasets.export import as_tables
+from clgnn.data.datasets.export import as_tables, export_graph
 from clgnn.data.datasets.files import data_folder
 from clgnn.data.datasets.loading import get, is_here, load
 from clgnn.data.datasets.prepare import row_normalise, standardise
@@ -20,6 +20,7 @@ __all__ = [
     "citations",
     "data_folder",
     "digits",
+    "export_graph",
     "find",
     "get",
     "is_here",

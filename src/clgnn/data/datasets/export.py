@@ -1,13 +1,19 @@
-"""A dataset as two tables, as one's own graph would come."""
+"""A dataset as two tables, as one's own graph would come, or as a graph on disk."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pandas as pd
 import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import is_undirected
 
+from clgnn.data.columns import NumberColumn
+from clgnn.data.folder import write_graph
 from clgnn.data.graph import Graphs
+from clgnn.data.stored import StoredGraph, stored
+from clgnn.data.tables import Schema
 
 
 def as_tables(data: Graphs) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -31,8 +37,7 @@ def as_tables(data: Graphs) -> tuple[pd.DataFrame, pd.DataFrame]:
         >>> edges.to_dict("list")
         {'source': [0], 'target': [1]}
     """
-    if not isinstance(data, Data):
-        raise ValueError(f"this dataset has {len(data)} graphs; expected one, for a table of its nodes")
+    data = _one(data)
     x = data.x.numpy() if data.x.layout == torch.strided else data.x.to_dense().numpy()
     values = pd.DataFrame(x, columns=[f"x{i}" for i in range(x.shape[1])])
     label = pd.Series(data.y.numpy(), name="label", dtype="Int64").where(data.y.numpy() >= 0)
@@ -41,3 +46,26 @@ def as_tables(data: Graphs) -> tuple[pd.DataFrame, pd.DataFrame]:
     if is_undirected(edges):
         edges = edges[:, edges[0] <= edges[1]]
     return nodes, pd.DataFrame(edges.T.numpy(), columns=["source", "target"])
+
+
+def export_graph(data: Graphs, out: Path) -> StoredGraph:
+    """Writes a dataset as the folder of a graph, with the numbers of its nodes as ids and x as it is.
+
+    Args:
+        data: one graph.
+        out: a new folder.
+
+    Raises:
+        ValueError: if it is a list of graphs.
+    """
+    graph, edges = stored(_one(data)), _one(data).edge_index
+    columns = tuple(NumberColumn(f"x{i}", 0.0, 1.0) for i in range(graph.x.shape[1]))
+    classes = tuple(str(c) for c in range(int(graph.y.max()) + 1))
+    write_graph(graph, Schema("id", "label", classes, columns, undirected=is_undirected(edges)), out)
+    return graph
+
+
+def _one(data: Graphs) -> Data:
+    if not isinstance(data, Data):
+        raise ValueError(f"this dataset has {len(data)} graphs; expected one, for a table of its nodes")
+    return data
