@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -13,22 +13,25 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from clgnn.collective.averaging import average
+from clgnn.collective.batches import Batches, Batching
 from clgnn.collective.component import Component
-from clgnn.collective.inference import TestGraph, infer, predict
+from clgnn.collective.inference import TestGraph, infer, predict, predict_at
 from clgnn.collective.sampling import LabelInput
 from clgnn.collective.start import Start
+from clgnn.collective.step import Loss, Part, gradient_step
 from clgnn.collective.under_masks import UnderMasks
 from clgnn.data.graph import Graph, known
 from clgnn.engine.field import receptive_field
+from clgnn.engine.streamed import Streamed
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How an iteration is optimised: at most ``max_epochs`` gradient steps, the best of them kept.
+    """How an iteration is optimised: at most ``max_epochs`` epochs, the best of them kept.
 
-    Every ``eval_every`` of them, and the last, is validated. A ``scheduler`` of learning rates is made from
-    the optimiser, and steps after each epoch.
+    An epoch is one gradient step on the whole graph, or one for each batch of targets. Every ``eval_every``
+    of them, and the last, is validated. A ``scheduler`` of learning rates is made from the optimiser, and steps
+    after each epoch.
     """
 
     max_epochs: int
@@ -93,11 +96,12 @@ class Problem:
             M = 0 they also are the Ŷ that training draws from.
         seed: where the randomness comes from.
         start: the first predictions; None for the paper's, which are those of Θ_0 with label columns.
+        batching: how an epoch is split, on a graph that is gone through in pieces.
         loss: of the outputs ``[n, outputs]`` and labels ``[n]`` of the targets; None for their mean negative
             log-likelihood.
     """
 
-    graph: Graph
+    graph: Graph | Streamed
     y: Tensor
     label_input: LabelInput
     mask: Callable[[torch.Generator], Tensor] | None = None
@@ -105,7 +109,8 @@ class Problem:
     test: TestGraph | None = None
     seed: int = 0
     start: Start | None = None
-    loss: Callable[[Tensor, Tensor], Tensor] | None = None
+    loss: Loss | None = None
+    batching: Batching = field(default_factory=Batching)
 
 
 @dataclass(frozen=True)
@@ -130,46 +135,6 @@ class Iteration:
 
 class Diverged(ValueError):
     """Training can't go on: the loss is not a number."""
-
-
-def gradient_step(
-    component: Component,
-    optimizer: torch.optim.Optimizer,
-    graph: Graph,
-    y: Tensor,
-    shown: Tensor,
-    labels: Tensor,
-    loss_of: Callable[[Tensor, Tensor], Tensor],
-    max_grad_norm: float = math.inf,
-) -> float:
-    r"""One step on the pseudolikelihood of the labels that the mask hides.
-
-    .. math::
-        -\frac{1}{|\bar M|} \sum_{v \in V_L} \bar M_v \log \sigma(W \bar Z_v(M; \Theta) + b)_{y_v}
-
-    The graph may be a part of a larger one: nothing here asks where it comes from.
-
-    Args:
-        component: Θ, W and b, which are updated.
-        optimizer: of their parameters.
-        graph: N nodes.
-        y: the training labels ``[N]``, unknown elsewhere.
-        shown: the mask M, bool ``[N]``; the labels outside of it are the targets.
-        labels: the label columns of the K samples under this mask, ``[N, K, C]``.
-        loss_of: the mean negative log-likelihood of outputs and labels.
-        max_grad_norm: gradients are clipped to this norm, the condition of proposition 2.
-
-    Returns:
-        The loss.
-    """
-    component.train()
-    optimizer.zero_grad()
-    targets = known(y) & ~shown
-    loss = loss_of(average(component, graph, labels)[targets], y[targets])
-    loss.backward()
-    nn.utils.clip_grad_norm_(component.parameters(), max_grad_norm)
-    optimizer.step()
-    return loss.item()
 
 
 def learn(
@@ -240,27 +205,45 @@ class _Steps:
         self.predicted, self.under_masks = predicted, under_masks
         columns, graph, runner = problem.label_input.columns, problem.graph, component.runner
         step_seed = int(np.random.SeedSequence([problem.seed, t]).generate_state(2)[0])
-        self.generator = torch.Generator(graph.x.device).manual_seed(step_seed)
+        self.generator = torch.Generator(graph.home).manual_seed(step_seed)
         self.hidden = torch.zeros_like(known(problem.y))  # M = 0
+        if problem.validation is not None and problem.test is not None:
+            # the same draws in every epoch, so that epochs can be compared
+            self.inputs = problem.test.inputs(t, predicted)
+        if isinstance(graph, Streamed):
+            self.num_parts = problem.batching.num_parts
+            self.batches = Batches(problem, t, component)
+            return
+        self.num_parts = 1
         self.part, self.nodes = receptive_field(runner, graph, known(problem.y), columns)
         if problem.validation is not None and problem.test is not None:
             judged = problem.validation.judged
             self.judged_part, around = receptive_field(runner, graph, judged, columns)
             self.judged = judged[around]
-            # the same draws in every epoch, so that epochs can be compared
-            self.inputs = [labels[around] for labels in problem.test.inputs(t, predicted)]
+            self.inputs = [labels[around] for labels in self.inputs]
 
-    def step(self, epoch: int, optimizer: torch.optim.Optimizer, max_grad_norm: float) -> float:
-        """One gradient step; gives its loss."""
-        problem, nodes = self.problem, self.nodes
+    def epoch(self, number: int, first: int = 0) -> Iterator[tuple[int, Iterable[tuple[int, Part]]]]:
+        """The steps of an epoch from the first that is left: how many targets each has, and its parts."""
         shown, predicted = self.hidden, self.predicted
         if self.under_masks is not None:
-            shown, predicted = self.under_masks(epoch, self.before)
-        here = None if predicted is None else predicted[nodes]
-        y, shown = problem.y[nodes], shown[nodes]
-        labels = problem.label_input(here, y, shown, self.generator)
-        loss_of = problem.loss or problem.label_input.family.loss
-        loss = gradient_step(self.component, optimizer, self.part, y, shown, labels, loss_of, max_grad_norm)
+            shown, predicted = self.under_masks(number, self.before)
+        if isinstance(self.problem.graph, Streamed):
+            return self.batches.epoch(number, shown, predicted, first)
+        here = None if predicted is None else predicted[self.nodes]
+        y, shown = self.problem.y[self.nodes], shown[self.nodes]
+        labels = self.problem.label_input(here, y, shown, self.generator)
+        return iter([(1, [(0, Part(self.part, y, shown, labels))])])
+
+    def step(
+        self,
+        epoch: int,
+        parts: Iterable[tuple[int, Part]],
+        optimizer: torch.optim.Optimizer,
+        max_grad_norm: float,
+    ) -> float:
+        """One gradient step; gives its loss."""
+        loss_of = self.problem.loss or self.problem.label_input.family.loss
+        loss = gradient_step(self.component, optimizer, parts, loss_of, max_grad_norm, self.num_parts)
         if not math.isfinite(loss):
             raise Diverged(
                 f"the loss is {loss} in epoch {epoch} of iteration {self.t}; expected a number: use a lower "
@@ -270,9 +253,11 @@ class _Steps:
 
     def validate(self) -> Verdict | None:
         """What validation says of the weights as they are now; None without validation."""
-        validation = self.problem.validation
+        validation, graph = self.problem.validation, self.problem.graph
         if validation is None:
             return None
+        if isinstance(graph, Streamed):
+            return validation.rank(predict_at(self.component, graph, validation.judged, self.inputs))
         return validation.rank(predict(self.component, self.judged_part, self.inputs)[self.judged])
 
 
@@ -287,7 +272,11 @@ def _iterate(steps: _Steps, schedule: Schedule, on_epoch: Callable[[Epoch], Any]
     best_epoch, best_state = 0, None
     began = time.perf_counter()
     for epoch in range(schedule.max_epochs):
-        loss = steps.step(epoch, optimizer, schedule.max_grad_norm)
+        total, targets = 0.0, 0
+        for count, parts in steps.epoch(epoch):
+            total += count * steps.step(epoch, parts, optimizer, schedule.max_grad_norm)
+            targets += count
+        loss = total / targets
         due = (epoch + 1) % schedule.eval_every == 0 or epoch + 1 == schedule.max_epochs
         verdict = steps.validate() if due else None
         if verdict is not None and (best is None or verdict > best):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
@@ -55,6 +56,22 @@ class StoredGraph:
 
 PARTS = ("", "train", "val", "test", "observed")
 """The parts of a split, by their number; 0 is a node without one."""
+
+
+def outline(graph: StoredGraph) -> Data:
+    """The labels of a stored graph and the masks of its split, with x as a shape alone and no edges.
+
+    Example:
+        >>> import torch
+        >>> data = Data(x=torch.ones(2, 3), edge_index=torch.tensor([[0], [1]]), y=torch.tensor([0, 1]))
+        >>> outline(stored(data)).x.shape
+        torch.Size([2, 3])
+    """
+    data = Data(x=torch.empty(graph.x.shape, device="meta"), y=torch.from_numpy(np.array(graph.y)))
+    if graph.split is not None:
+        for name in ("train", "val"):
+            data[f"{name}_mask"] = torch.from_numpy(np.asarray(graph.split) == PARTS.index(name))
+    return data
 
 
 def stored(data: Data) -> StoredGraph:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
@@ -33,7 +34,9 @@ _OWN = re.compile(r"checkpoint\.json|\d+\.weights\.safetensors")
 _LEFT = re.compile(r"\.(checkpoint\.json|\d+\.weights\.safetensors)\.\w+")
 
 
-def fingerprint(parameters: dict[str, Any], tensors: Iterable[Tensor | None], kind: str = "") -> str:
+def fingerprint(
+    parameters: dict[str, Any], tensors: Iterable[Tensor | NDArray[Any] | None], kind: str = ""
+) -> str:
     """A hash of everything that a fit depends on: its parameters, its inputs, and the kind of estimator.
 
     Example:
@@ -47,7 +50,12 @@ def fingerprint(parameters: dict[str, Any], tensors: Iterable[Tensor | None], ki
     for name in sorted(parameters):
         digest.update(f"{name}={_described(parameters[name])};".encode())
     for tensor in tensors:
-        digest.update(b"none" if tensor is None else _bytes(tensor))
+        if isinstance(tensor, np.ndarray):  # it may be mapped from a file: a piece after the other
+            digest.update(f"{tensor.dtype}{tensor.shape}".encode())
+            for first in range(0, len(tensor), 2**20):
+                digest.update(tensor[first : first + 2**20].tobytes())
+        else:
+            digest.update(b"none" if tensor is None else _bytes(tensor))
     return digest.hexdigest()
 
 

@@ -7,7 +7,7 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import is_undirected
 
-from clgnn.data.graph import Graphs
+from clgnn.data.graph import Graphs, as_list
 
 
 def as_tables(data: Graphs) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -32,7 +32,9 @@ def as_tables(data: Graphs) -> tuple[pd.DataFrame, pd.DataFrame]:
         {'source': [0], 'target': [1]}
     """
     if not isinstance(data, Data):
-        raise ValueError(f"this dataset has {len(data)} graphs; expected one, for a table of its nodes")
+        raise ValueError(
+            f"this dataset has {len(as_list(data))} graphs; expected one, for a table of its nodes"
+        )
     x = data.x.numpy() if data.x.layout == torch.strided else data.x.to_dense().numpy()
     values = pd.DataFrame(x, columns=[f"x{i}" for i in range(x.shape[1])])
     label = pd.Series(data.y.numpy(), name="label", dtype="Int64").where(data.y.numpy() >= 0)
