@@ -30,8 +30,8 @@ class Schedule:
     """How an iteration is optimised: at most ``max_epochs`` epochs, the best of them kept.
 
     An epoch is one gradient step on the whole graph, or one for each batch of targets. Every ``eval_every``
-    of them, and the last, is validated. A ``scheduler`` of learning rates is made from the optimiser, and steps
-    after each epoch.
+    of them, and the last, is validated. A ``scheduler`` of learning rates is made from the optimiser, and
+    steps after each epoch.
     """
 
     max_epochs: int
