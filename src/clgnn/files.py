@@ -42,12 +42,29 @@ def written(path: str | os.PathLike[str]) -> Iterator[Path]:
         if target.is_dir() and not temporary.is_dir():
             raise IsADirectoryError(f"{path} is a folder; a file can't replace it: choose another name")
         _usual_permissions(temporary, room)
-        for file in (temporary, *temporary.rglob("*")) if temporary.is_dir() else (temporary,):
-            _to_disk(file)
-        os.replace(temporary, target)  # an empty folder may be replaced by a folder
-        _to_disk(target.parent)
+        moved(temporary, target)
     finally:
         shutil.rmtree(room, ignore_errors=True)
+
+
+def moved(temporary: Path, target: Path, force: bool = False) -> None:
+    """Renames a file or a folder into its place, once all of it has reached the disk.
+
+    Args:
+        temporary: what was written.
+        target: its place. A file replaces a file, and a folder an empty folder.
+        force: whether a folder replaces a folder with files in it. For a moment there is none.
+    """
+    for file in (temporary, *temporary.rglob("*")) if temporary.is_dir() else (temporary,):
+        _to_disk(file)
+    if force and temporary.is_dir() and target.is_dir() and any(target.iterdir()):
+        old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        os.replace(target, old / "old")
+        os.replace(temporary, target)
+        shutil.rmtree(old)
+    else:
+        os.replace(temporary, target)
+    _to_disk(target.parent)
 
 
 def _usual_permissions(path: Path, room: Path) -> None:

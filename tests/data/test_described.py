@@ -3,7 +3,7 @@
 import pandas as pd
 
 from clgnn.data.columns import DateColumn, NumberColumn
-from clgnn.data.described import columns_text, counts_text, edges_text, schema_text
+from clgnn.data.described import columns_text, counted, counts_text, edges_text, schema_text
 from clgnn.data.tables import Schema
 
 NODES = pd.DataFrame({"id": list("abc"), "age": [1.0, 2.0, None], "topic": ["x", "y", None]})
@@ -16,13 +16,13 @@ def test_all_that_happened_to_the_tables_is_told():
     schema = Schema.learn(NODES, "topic", weight="weight")
     links = schema.edges(NODES, LINKS)
     data = schema.graph(NODES, links, "topic")
-    assert counts_text(schema, data, links) == (
+    assert counts_text(schema, counted(data, links)) == (
         "3 nodes, 1 undirected edges (2 self-loops dropped, 1 duplicate rows added up, 1 pairs given in both "
         "directions), 1 feature columns; 2 known labels."
     )
     assert data.edge_weight.tolist() == [6.0, 6.0]
     assert links.unused == ("since", "note")
-    text = schema_text(schema, data, links)
+    text = schema_text(schema, counted(data, links))
     assert "their weights are 'weight'; not used: since, note." in text
     assert "age     number   mean 1.5, std 0.5, 1 blank" in text
 
@@ -31,7 +31,7 @@ def test_without_a_label_nothing_is_said_of_labels():
     schema = Schema.learn(NODES[["id", "age"]], None)
     links = schema.edges(NODES, LINKS)
     data = schema.graph(NODES, links)
-    assert counts_text(schema, data, links).endswith("1 feature columns.")
+    assert counts_text(schema, counted(data, links)).endswith("1 feature columns.")
     assert columns_text(schema).splitlines()[1:] == [
         "id      ignored  id",
         "age     number   mean 1.5, std 0.5, 1 blank",

@@ -14,6 +14,7 @@ from clgnn.cli.explain import explain
 from clgnn.cli.fit import fit
 from clgnn.cli.options import OPTION_OF, Refused
 from clgnn.cli.predict import evaluate, predict
+from clgnn.cli.prepare import prepare
 from clgnn.cli.report import report
 from clgnn.cli.reproduce import reproduce
 from clgnn.cli.run import run
@@ -78,6 +79,7 @@ for command in (
     compare,
     tune,
     schema,
+    prepare,
     fit,
     predict,
     evaluate,

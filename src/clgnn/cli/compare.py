@@ -141,12 +141,14 @@ def _read(
     label: str, columns: Sequence[str], options: dict[str, Any], show: bool
 ) -> tuple[pd.DataFrame, Data, Schema]:
     """The tables as a graph; what is read how is shown first."""
+    from clgnn.data.described import counted
+
     options |= {"split": None, "ignore": (*options["ignore"], *columns)}
     nodes, edges, schema = learn_schema(label, options)
     links = schema.edges(nodes, edges)
     data = schema.graph(nodes, links, label)
     if show:
-        show_tables(schema, data, links)
+        show_tables(schema, counted(data, links))
     return nodes, data, schema
 
 

@@ -82,7 +82,7 @@ def fit(
     Labels that are blank are unknown. --test-labels says whether the graphs you will predict on have labels:
     none, or some (partial), which the model then learns to use.
     """
-    from clgnn.data.described import schema_text
+    from clgnn.data.described import counted, schema_text
     from clgnn.data.marks import marks
     from clgnn.estimators import checkpoints
     from clgnn.estimators.metrics import majority
@@ -107,7 +107,7 @@ def fit(
         add_start(data, options["start_predictions"], nodes, schema, data.y[train].unique().tolist())
     model = _model(method, options["comparison"], schema, given)
     if not as_json and not quiet:
-        show_tables(schema, data, links, (int(train.sum()), int(validation.sum())))
+        show_tables(schema, counted(data, links), (int(train.sum()), int(validation.sum())))
     if resume and not model.resumable:
         raise ValueError(f"--resume is for fits in iterations, and --method {method} has none; leave it out")
     if force and not resume and model.resumable:
@@ -118,7 +118,7 @@ def fit(
     seen = (learned | validation).numpy()
     known_as = marks(nodes[schema.id], data.x)
     extra = {"table": schema.to_json(), "learned_from": [known_as[i] for i in seen.nonzero()[0]]}
-    model.save(out, force, extra=extra, schema=schema_text(schema, data, links))
+    model.save(out, force, extra=extra, schema=schema_text(schema, counted(data, links)))
     if model.resumable:
         checkpoints.discard(interrupted)
     judged = data.y[validation]

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clgnn.cli.options import GroupedCommand, console, option, print_json
-from clgnn.cli.tables import feature_options, learn_schema, read_schema, show_tables, table_options
+from clgnn.cli.tables import (
+    counts_json,
+    feature_options,
+    learn_schema,
+    read_schema,
+    show_tables,
+    table_options,
+)
 
 if TYPE_CHECKING:
-    from torch_geometric.data import Data
-
-    from clgnn.data.tables import Edges, Schema
+    from clgnn.data.tables import Schema
 
 
 @click.command(cls=GroupedCommand)
@@ -41,13 +46,15 @@ def schema(label: str | None, model: str | None, as_json: bool, **options: Any) 
     if len(tables) < 2:
         alone = f"--{tables[0]} alone is given" if tables else "nothing is given"
         raise ValueError(f"{alone}; expected --nodes and --edges, or --model")
+    from clgnn.data.described import counted
+
     nodes, edges, found = learn_schema(label, options)
     links = found.edges(nodes, edges)
-    data = found.graph(nodes, links, label)
+    counts = counted(found.graph(nodes, links, label), links)
     if as_json:
-        print_json({**_as_json(found), **_counts(found, data, links)})
+        print_json({**_as_json(found), **counts_json(found, counts)})
     else:
-        show_tables(found, data, links)
+        show_tables(found, counts)
 
 
 def _show_model(model: str, as_json: bool) -> None:
@@ -66,17 +73,3 @@ def _as_json(schema: Schema) -> dict[str, Any]:
     columns = [dict(zip(("column", "read_as", "detail"), row, strict=True)) for row in schema.describe()]
     edges = {name: getattr(schema, name) for name in ("source", "target", "weight", "undirected")}
     return {"columns": columns, "label": schema.label or None, "classes": schema.classes, "edges": edges}
-
-
-def _counts(schema: Schema, data: Data, links: Edges) -> dict[str, Any]:
-    from clgnn.data.described import dropped
-    from clgnn.data.graph import known
-
-    return {
-        "num_nodes": data.num_nodes,
-        "num_edges": data.edge_index.size(1) // (2 if schema.undirected else 1),
-        "num_features": data.x.size(1),
-        "num_labels": int(known(data.y).sum()),
-        "dropped": dropped(links),
-        "unused_edge_columns": links.unused,
-    }

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch_geometric.data import Data
 
-    from clgnn.data.tables import Edges, Schema
+    from clgnn.data.described import Counts
+    from clgnn.data.reading import Columns
+    from clgnn.data.tables import Schema
     from clgnn.estimators.node import NodeEstimator
 
 _TABLES, _COLUMNS = "Tables", "Columns"
@@ -98,22 +100,28 @@ def add_start(data: Data, path: str, nodes: pd.DataFrame, schema: Schema, classe
     data.start_proba = read_probabilities(table, nodes[schema.id].tolist(), schema.id, wanted, path)
 
 
-def read_new(options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
-    """The two tables of a fit, and the fields of the schema about edges."""
+def _read_table(path: str, *arguments: Any, **options: Any) -> pd.DataFrame:
     from clgnn.data.tables import read_table
 
+    return read_table(path, *arguments, **options)
+
+
+def read_new(
+    options: dict[str, Any], read: Callable[..., Any] = _read_table
+) -> tuple[Any, Any, dict[str, Any]]:
+    """The two tables of a fit, and the fields of the schema about edges; ``read`` reads a table."""
     reading = {name: options.pop(name) for name in ("delimiter", "encoding", "blank")}
     names = {name: options.pop(name) for name in _NAMES}
     text = tuple(options["categorical"])
-    nodes = read_table(options.pop("nodes"), text=(names["id_column"], *text), **reading)
-    edges = read_table(options.pop("edges"), text=(names["source"], names["target"]), **reading)
+    nodes = read(options.pop("nodes"), text=(names["id_column"], *text), **reading)
+    edges = read(options.pop("edges"), text=(names["source"], names["target"]), **reading)
     if names["weight"] is None and "weight" in edges.columns:
         names["weight"] = "weight"
     names |= edge_columns(edges, options.pop("edge_features"), options.pop("edge_type"))
     return nodes, edges, {"id": names.pop("id_column"), **names, "blank": tuple(reading["blank"])}
 
 
-def edge_columns(edges: pd.DataFrame, features: Sequence[str], kind: str | None) -> dict[str, Any]:
+def edge_columns(edges: Columns, features: Sequence[str], kind: str | None) -> dict[str, Any]:
     """The fields of the schema about features and types of edges."""
     from clgnn.data.columns import learn_column
     from clgnn.data.reading import column
@@ -126,42 +134,58 @@ def edge_columns(edges: pd.DataFrame, features: Sequence[str], kind: str | None)
     return {"edge_features": tuple(read), "edge_type": kind, "edge_types": types}
 
 
-def read_known(schema: Schema, options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
+def read_known(
+    schema: Schema, options: dict[str, Any], read: Callable[..., Any] = _read_table
+) -> tuple[Any, Any, Schema]:
     """The two tables for a model that knows its columns, and its schema with the names that were given."""
-    from clgnn.data.tables import read_table
-
     reading = {name: options.pop(name) for name in ("delimiter", "encoding")}
     blank = options.pop("blank") or schema.blank
     given = {name.removesuffix("_column"): options.pop(name) for name in _NAMES}
     schema = replace(schema, **{name: value for name, value in given.items() if value is not None})
-    nodes = read_table(options.pop("nodes"), text=schema.text, blank=blank, **reading)
-    edges = read_table(options.pop("edges"), text=(schema.source, schema.target), blank=blank, **reading)
+    nodes = read(options.pop("nodes"), text=schema.text, blank=blank, **reading)
+    edges = read(options.pop("edges"), text=(schema.source, schema.target), blank=blank, **reading)
     return nodes, edges, schema
 
 
 def learn_schema(label: str | None, options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
     """The tables of nodes and edges, and how a fit reads them."""
-    from clgnn.data.tables import Schema, column
-
     nodes, edges, fields = read_new(options)
+    return nodes, edges, learned(nodes, label, fields, options)
+
+
+def learned(nodes: Columns, label: str | None, fields: dict[str, Any], options: dict[str, Any]) -> Schema:
+    """How a fit reads a table of nodes; ``fields`` are what :func:`read_new` gave."""
+    from clgnn.data.reading import require
+    from clgnn.data.tables import Schema
+
     split = options["split"]
     if split is not None:
-        column(nodes, split, "nodes", "--split")
+        require(nodes, split, "nodes", "--split")
     ignore = (*options.pop("ignore"), *((split,) if split else ()))
     kinds = {name: options.pop(name) for name in ("categorical", "numeric", "date", "features")}
     undirected, task = options.pop("undirected"), options.pop("task")
-    id_column = fields.pop("id")
-    schema = Schema.learn(nodes, label, id_column, ignore, task, **kinds, undirected=undirected, **fields)
-    return nodes, edges, schema
+    return Schema.learn(nodes, label, ignore=ignore, task=task, **kinds, undirected=undirected, **fields)
 
 
-def show_tables(schema: Schema, data: Data, links: Edges, labels: tuple[int, int] | None = None) -> None:
+def show_tables(schema: Schema, counts: Counts, labels: tuple[int, int] | None = None) -> None:
     """How every column is read, and what was dropped: to be looked at before training."""
     from clgnn.data.described import SHOWN, columns_text, counts_text, edges_text
 
-    of_edges = edges_text(schema, links.unused)
-    for text in (columns_text(schema, SHOWN), of_edges, counts_text(schema, data, links, labels)):
+    of_edges = edges_text(schema, counts.unused)
+    for text in (columns_text(schema, SHOWN), of_edges, counts_text(schema, counts, labels)):
         console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def counts_json(schema: Schema, counts: Counts) -> dict[str, Any]:
+    """The same counts, for ``--json``."""
+    return {
+        "num_nodes": counts.nodes,
+        "num_edges": counts.edges // (2 if schema.undirected else 1),
+        "num_features": counts.features,
+        "num_labels": counts.labels,
+        "dropped": counts.dropped,
+        "unused_edge_columns": counts.unused,
+    }
 
 
 def read_schema(path: str, content: dict[str, Any]) -> Schema:

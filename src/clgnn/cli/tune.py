@@ -75,6 +75,7 @@ def tune(
     nodes, edges, schema = learn_schema(label, options)
     links = schema.edges(nodes, edges)
     data = schema.graph(nodes, links, label)
+    from clgnn.data.described import counted
     from clgnn.data.parts import hold_out, split_masks
     from clgnn.experiments import tuning
 
@@ -85,7 +86,7 @@ def tune(
     else:
         train, validation, observed = split_masks(data.y, nodes, options["split"])
     if not as_json and not quiet:
-        show_tables(schema, data, links, (int(train.sum()), int(validation.sum())))
+        show_tables(schema, counted(data, links), (int(train.sum()), int(validation.sum())))
     if threads is not None or jobs == 1:
         set_threads(threads, data, given.get("num_samples", CollectiveSettings.num_samples))
 

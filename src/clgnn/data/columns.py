@@ -44,6 +44,11 @@ class NumberColumn:
     std: float
     blanks: int = 0
 
+    @property
+    def width(self) -> int:
+        """How many columns of x it makes."""
+        return 1
+
     def encode(self, series: pd.Series[Any]) -> NDArray[np.float32]:
         """The column as features ``[N, 1]``."""
         return _scaled(numbers(series), self.mean, self.std)[:, None]
@@ -74,6 +79,11 @@ class DateColumn:
     mean: float
     std: float
     blanks: int = 0
+
+    @property
+    def width(self) -> int:
+        """How many columns of x it makes."""
+        return 1
 
     def encode(self, series: pd.Series[Any]) -> NDArray[np.float32]:
         """The column as features ``[N, 1]``."""
@@ -106,6 +116,11 @@ class TextColumn:
     categories: tuple[str, ...]
     blanks: int = 0
 
+    @property
+    def width(self) -> int:
+        """How many columns of x it makes."""
+        return len(self.categories)
+
     def encode(self, series: pd.Series[Any]) -> sp.csr_array:
         """The column as sparse features ``[N, C]``."""
         codes = pd.Index(self.categories).get_indexer(pd.Index(texts(series)))
@@ -137,6 +152,11 @@ class EmbeddingColumn:
     mean: tuple[float, ...]
     std: tuple[float, ...]
     blanks: int = 0
+
+    @property
+    def width(self) -> int:
+        """How many columns of x it makes."""
+        return len(self.mean)
 
     def encode(self, series: pd.Series[Any]) -> NDArray[np.float32]:
         """The column as features ``[N, d]``."""

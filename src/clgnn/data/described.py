@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch_geometric.data import Data
@@ -60,42 +61,73 @@ def edges_text(schema: Schema, unused: tuple[str, ...] = ()) -> str:
     return f"Edges go from {schema.source!r} to {schema.target!r} and {ways}; {weights}{rest}."
 
 
-def schema_text(schema: Schema, data: Data, links: Edges) -> str:
+def schema_text(schema: Schema, counts: Counts) -> str:
     """All of it, as the ``schema.txt`` of a model has it."""
     parts = (
         columns_text(schema),
-        edges_text(schema, links.unused),
-        f"In training: {counts_text(schema, data, links)}",
+        edges_text(schema, counts.unused),
+        f"In training: {counts_text(schema, counts)}",
     )
     heading = "How the tables of this model are read. This file is for people; clgnn reads model.json."
     return "\n\n".join((heading, *parts)) + "\n"
 
 
-def dropped(links: Edges) -> dict[str, int]:
-    """What was dropped or added up to make the edges, and how much of it there was."""
+@dataclass(frozen=True)
+class Counts:
+    """How large a graph from tables is, and what was dropped to make it.
+
+    Attributes:
+        nodes, features, labels: the rows and columns of x, and how many labels are known.
+        edges: each direction counts for itself.
+        dropped: what was dropped or added up to make the edges, and how much of it there was.
+        unused: the columns of the edges' table that say nothing here.
+    """
+
+    nodes: int
+    edges: int
+    features: int
+    labels: int
+    dropped: dict[str, int]
+    unused: tuple[str, ...] = ()
+
+
+def counted(data: Data, links: Edges) -> Counts:
+    """The counts of a graph in memory."""
+    said = dropped(links.self_loops, links.duplicates, links.both_ways)
+    labels = int(known(data.y).sum())
+    return Counts(data.num_nodes, data.edge_index.size(1), data.x.size(1), labels, said, links.unused)
+
+
+def dropped(self_loops: int, duplicates: int, both_ways: int) -> dict[str, int]:
+    """What was dropped or added up to make the edges, in words, and how much of it there was.
+
+    Example:
+        >>> dropped(3, 0, 1)
+        {'self-loops dropped': 3, 'pairs given in both directions': 1}
+    """
     counts = {
-        "self-loops dropped": links.self_loops,
-        "duplicate rows added up": links.duplicates,
-        "pairs given in both directions": links.both_ways,
+        "self-loops dropped": self_loops,
+        "duplicate rows added up": duplicates,
+        "pairs given in both directions": both_ways,
     }
     return {what: number for what, number in counts.items() if number}
 
 
-def counts_text(schema: Schema, data: Data, links: Edges, labels: tuple[int, int] | None = None) -> str:
+def counts_text(schema: Schema, counts: Counts, labels: tuple[int, int] | None = None) -> str:
     """How large the graph is, and what was dropped to make it.
 
     Args:
-        schema, data, links: how the tables are read, and what became of them.
+        schema, counts: how the tables are read, and what became of them.
         labels: how many labels are learned from, and how many choose the epoch; by default it says how many
             are known.
     """
-    count = data.edge_index.size(1) // (2 if schema.undirected else 1)
+    count = counts.edges // (2 if schema.undirected else 1)
     kind = "undirected" if schema.undirected else "directed"
-    told = ", ".join(f"{number:,} {what}" for what, number in dropped(links).items())
-    parts = f"; {int(known(data.y).sum()):,} known labels" if schema.label else ""
+    told = ", ".join(f"{number:,} {what}" for what, number in counts.dropped.items())
+    parts = f"; {counts.labels:,} known labels" if schema.label else ""
     if labels is not None:
         parts = f"; {labels[0]:,} labels to learn from, {labels[1]:,} to choose epoch and iteration"
     return (
-        f"{data.num_nodes:,} nodes, {count:,} {kind} edges{f' ({told})' if told else ''}, "
-        f"{data.x.size(1):,} feature columns{parts}."
+        f"{counts.nodes:,} nodes, {count:,} {kind} edges{f' ({told})' if told else ''}, "
+        f"{counts.features:,} feature columns{parts}."
     )

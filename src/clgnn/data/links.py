@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.utils import scatter
 
+from clgnn.data.assembly import merged
 from clgnn.data.columns import Column
+from clgnn.data.ids import Ids
 from clgnn.data.reading import column
-from clgnn.data.values import numbers, texts
+from clgnn.data.values import numbers, row_of, texts
 
 
 @dataclass(frozen=True)
@@ -77,60 +79,65 @@ def make_edges(
         >>> made.edge_index.tolist(), made.edge_weight.tolist(), made.self_loops, made.both_ways
         ([[0, 1], [1, 0]], [3.0, 3.0], 1, 1)
     """
-    index = _index(ids, "nodes")
-    _refuse_double(index)
-    ends = [
-        _places(index, column(edges, name, "edges", option))
-        for name, option in ((source, "--source"), (target, "--target"))
-    ]
-    edge_index = torch.from_numpy(np.stack(ends))
-    weights = (
-        None if weight is None else torch.from_numpy(_weights(column(edges, weight, "edges", "--weight")))
-    )
-    kept = edge_index[0] != edge_index[1]
-    edge_index, weights = edge_index[:, kept], None if weights is None else weights[kept]
-    attr = _features(edges, features, kept)
-    types = None if kind is None else _types(column(edges, kind[0], "edges", "--edge-type"), kind[1])[kept]
-    rows = edge_index.size(1)
-    one_way, weights, attr, types = _merged(edge_index, weights, attr, types, len(index))
-    merged = one_way
+    known = Ids(ids)
+    ends = np.empty((2, len(edges)), np.int32)
+    for end, name, option in zip(ends, (source, target), ("--source", "--target"), strict=True):
+        cells = column(edges, name, "edges", option)
+        known.find(lambda cells=cells: [cells], end)  # type: ignore[misc]
+    weights = None if weight is None else edge_weights(column(edges, weight, "edges", "--weight"))
+    types = None if kind is None else _types(column(edges, kind[0], "edges", "--edge-type"), kind[1])
+    attr = _features(edges, features)
+    kept = ends[0] != ends[1]
+    loops = len(kept) - int(kept.sum())
+    if loops:
+        ends = ends[:, kept]
+        weights, types, attr = (None if part is None else part[kept] for part in (weights, types, attr))
+    n, kinds = len(known), 1 if types is None or not len(types) else int(types.max()) + 1
+    rows = ends.shape[1]
+    keys = (ends[0].astype(np.int64) * n + ends[1]) * kinds + (0 if types is None else types)
+    del ends, kept
+    keys, weights, attr = _merged(keys, weights, attr)
+    one_way = len(keys)
     if undirected:
-        both = torch.cat([one_way, one_way.flip(0)], dim=1)
-        w, a, t = (None if part is None else torch.cat([part, part]) for part in (weights, attr, types))
-        merged, weights, attr, types = _merged(both, w, a, t, len(index))
-    both_ways = one_way.size(1) - merged.size(1) // 2 if undirected else 0
-    weights = None if weights is None else weights.float()
+        pairs, rest = np.divmod(keys, kinds)
+        back = (pairs % n * n + pairs // n) * kinds + rest
+        both = (None if part is None else np.concatenate([part, part]) for part in (weights, attr))
+        keys, weights, attr = _merged(np.concatenate([keys, back]), *both)
+    edge_index = torch.empty(2, len(keys), dtype=torch.long)
+    np.divmod(keys // kinds, n, out=tuple(edge_index.numpy()))
     said = (source, target, weight, *(f.name for f in features), *(() if kind is None else kind[:1]))
-    unused = tuple(str(name) for name in edges.columns if name not in said)
-    loops, double = int((~kept).sum()), rows - one_way.size(1)
-    return Edges(merged, weights, loops, double, both_ways, unused, attr, types)
+    return Edges(
+        edge_index,
+        None if weights is None else torch.from_numpy(weights.astype(np.float32)),
+        loops,
+        rows - one_way,
+        one_way - len(keys) // 2 if undirected else 0,
+        tuple(str(name) for name in edges.columns if name not in said),
+        None if attr is None else torch.from_numpy(attr),
+        None if types is None else torch.from_numpy(keys % kinds),
+    )
 
 
 def _merged(
-    edge_index: Tensor, weights: Tensor | None, attr: Tensor | None, types: Tensor | None, num_nodes: int
-) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
-    """Rows of the same edge, and of the same type, as one: weights add up, features are their mean."""
-    kinds = 1 if types is None or not len(types) else int(types.max()) + 1
-    keys = (edge_index[0] * num_nodes + edge_index[1]) * kinds + (0 if types is None else types)
-    unique, place = keys.unique(return_inverse=True)
-    pairs, rest = unique // kinds, unique % kinds
-    if weights is not None:
-        weights = scatter(weights, place, dim_size=len(unique), reduce="sum")
+    keys: NDArray[np.int64], weights: NDArray[np.float64] | None, attr: NDArray[np.float32] | None
+) -> tuple[NDArray[np.int64], NDArray[np.float64] | None, NDArray[np.float32] | None]:
+    """Rows of the same key as one: weights add up, features are their mean."""
+    unique, added = merged(keys, weights)
     if attr is not None:
-        attr = scatter(attr, place, dim_size=len(unique), reduce="mean")
-    merged = torch.stack([pairs // num_nodes, pairs % num_nodes])
-    return merged, weights, attr, None if types is None else rest
+        place = torch.from_numpy(np.searchsorted(unique, keys))
+        attr = scatter(torch.from_numpy(attr), place, dim_size=len(unique), reduce="mean").numpy()
+    return unique, added, attr
 
 
-def _features(edges: pd.DataFrame, features: Sequence[Column], kept: Tensor) -> Tensor | None:
+def _features(edges: pd.DataFrame, features: Sequence[Column]) -> NDArray[np.float32] | None:
     if not features:
         return None
     named = (column(edges, f.name, "edges", "--edge-features") for f in features)
     blocks = [np.asarray(f.encode(series)) for f, series in zip(features, named, strict=True)]
-    return torch.from_numpy(np.concatenate(blocks, axis=1))[kept]
+    return np.concatenate(blocks, axis=1)
 
 
-def _types(series: pd.Series[Any], known: tuple[str, ...]) -> Tensor:
+def _types(series: pd.Series[Any], known: tuple[str, ...]) -> NDArray[np.int64]:
     cells = texts(series)
     codes = pd.Index(known).get_indexer(pd.Index(cells))
     if (codes < 0).any():
@@ -140,71 +147,16 @@ def _types(series: pd.Series[Any], known: tuple[str, ...]) -> Tensor:
             f"row {row + 1} of the edges table has {came} in its type column {series.name!r}; expected one "
             f"of {', '.join(known)}"
         )
-    return torch.from_numpy(codes.astype(np.int64))
+    return codes.astype(np.int64)
 
 
-def _weights(series: pd.Series[Any]) -> NDArray[np.float64]:
+def edge_weights(series: pd.Series[Any]) -> NDArray[np.float64]:
+    """The weights of a column ``[E]``, which must be 0 or more."""
     values = numbers(series)
     wrong = np.flatnonzero(np.isnan(values) | (values < 0))
     if len(wrong):
         raise ValueError(
-            f"column {series.name!r} of the edges table has a blank or negative weight in row {wrong[0] + 1} "
-            f"({len(wrong)} such rows); expected 0 or more"
+            f"column {series.name!r} of the edges table has a blank or negative weight in row "
+            f"{row_of(series, wrong[0])} ({len(wrong)} such rows); expected 0 or more"
         )
     return values
-
-
-def _index(series: pd.Series[Any], what: str) -> pd.Index[Any]:
-    cells = texts(series)
-    if cells.isna().any():
-        row = int(np.flatnonzero(cells.isna())[0]) + 1
-        raise ValueError(f"row {row} of the {what} table has no id in column {series.name!r}; expected one")
-    index: pd.Index[Any] = pd.Index(cells)
-    return index
-
-
-def _refuse_double(ids: pd.Index[Any]) -> None:
-    if len(ids) == 0:
-        raise ValueError("the nodes table is empty; expected one row per node")
-    if not ids.is_unique:
-        double = ids[ids.duplicated()]
-        raise ValueError(
-            f"id {double[0]!r} stands in more than one row of the nodes table ({len(double)} rows too many); "
-            "expected one row per node"
-        )
-
-
-def _places(ids: pd.Index[Any], series: pd.Series[Any]) -> NDArray[np.int64]:
-    """Where the ids of a column of the edges stand in the nodes' table, ``[E]``."""
-    ends = _index(series, "edges")
-    places = ids.get_indexer(ends)
-    if (places < 0).any() and (whole := _whole(ids)).is_unique:  # 100.0 in one table, 100 in the other
-        others = whole.get_indexer(_whole(ends))
-        places = others if (others >= 0).all() else places
-    unknown = np.flatnonzero(places < 0)
-    if len(unknown):
-        end = ends[unknown[0]]
-        other = end.removesuffix(".0") if end.endswith(".0") else f"{end}.0"
-        remedy = "add the node, or drop the edge"
-        if other in ids:
-            remedy = f"there is {other!r}: write ids alike in both tables"
-        raise ValueError(
-            f"row {unknown[0] + 1} of the edges table has {series.name} {end!r}, which is no id of the nodes "
-            f"table ({len(unknown)} such rows); {remedy}"
-        )
-    return places.astype(np.int64)
-
-
-def id_texts(series: pd.Series[Any]) -> list[str]:
-    """The ids of a column as texts, written alike: ``100.0`` all over is ``100``.
-
-    Example:
-        >>> id_texts(pd.Series(["100.0", "7.0"], name="id"))
-        ['100', '7']
-    """
-    return [str(one) for one in _whole(_index(series, "nodes"))]
-
-
-def _whole(ids: pd.Index[Any]) -> pd.Index[Any]:
-    """Ids without their .0, if all of them have it."""
-    return ids.str.replace(r"\.0+$", "", regex=True) if ids.str.fullmatch(r"-?\d+\.0+").all() else ids

@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from clgnn.data.links import id_texts
+from clgnn.data.ids import id_texts
 
 
 def marks(ids: pd.Series[Any], x: Tensor) -> list[str]:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from clgnn.data.graph import Graphs, as_list, by_graph, known
-from clgnn.data.reading import column
+from clgnn.data.reading import Columns, column
 from clgnn.data.splits import Split
 
 PARTS = {
@@ -24,7 +24,7 @@ PARTS = {
 }
 
 
-def split_parts(nodes: pd.DataFrame, split: str) -> pd.Series[Any]:
+def split_parts(nodes: Columns, split: str) -> pd.Series[Any]:
     """A split column as ``train``, ``val``, ``test``, ``observed`` or a blank.
 
     Example:
@@ -41,7 +41,7 @@ def split_parts(nodes: pd.DataFrame, split: str) -> pd.Series[Any]:
     return texts.map(PARTS)
 
 
-def split_masks(y: Tensor, nodes: pd.DataFrame, split: str) -> tuple[Tensor, Tensor, Tensor | None]:
+def split_masks(y: Tensor, nodes: Columns, split: str) -> tuple[Tensor, Tensor, Tensor | None]:
     """The nodes with a known label that a split column gives to training, validation and observation.
 
     Each is a bool mask ``[N]``; the last is None if no row says observed.

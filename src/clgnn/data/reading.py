@@ -15,9 +15,11 @@ import lzma
 import warnings
 import zipfile
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -69,6 +71,17 @@ def read_table(
         1  008   NaN   DE
     """
     file = Path(path)
+    with reading(file):
+        if is_parquet(file):
+            return without(pd.read_parquet(file), blank)
+        with csv_reading(file, text, blank, delimiter, encoding) as options:
+            table: pd.DataFrame = pd.read_csv(file, **options)
+            return table
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[None]:
+    """Turns what goes wrong while a table is read into an error that names the file."""
     if file.is_dir():
         if not any(part.suffix.lower() in _PARQUET for part in file.rglob("*")):
             raise ValueError(
@@ -77,16 +90,34 @@ def read_table(
     elif not file.is_file():
         raise ValueError(f"{file} is not there; expected a CSV or Parquet file")
     try:
-        if file.is_dir() or file.suffix.lower() in _PARQUET:
-            return _without(pd.read_parquet(file), blank)
-        if _kind(file) not in _CSV:
-            raise ValueError(f"it ends in {file.suffix or 'nothing'}; expected .csv, .tsv, .parquet or .pq")
-        return _read_csv(file, text, blank, delimiter, encoding)
+        yield
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"{file} could not be read: {' '.join(str(error).split())}") from error
 
 
-def column(table: pd.DataFrame, name: str, what: str, option: str) -> pd.Series[Any]:
+def is_parquet(file: Path) -> bool:
+    """Whether a table is Parquet; if not, it must be CSV."""
+    if file.is_dir() or file.suffix.lower() in _PARQUET:
+        return True
+    if _kind(file) not in _CSV:
+        raise ValueError(f"it ends in {file.suffix or 'nothing'}; expected .csv, .tsv, .parquet or .pq")
+    return False
+
+
+class Columns(Protocol):
+    """A table whose columns can be taken one by one: a ``DataFrame``, or one that lies on disk."""
+
+    @property
+    def columns(self) -> pd.Index[Any]:
+        """The names."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+def column(table: Columns, name: str, what: str, option: str) -> pd.Series[Any]:
     """A column of a table, or an error that says which there are.
 
     Args:
@@ -95,6 +126,13 @@ def column(table: pd.DataFrame, name: str, what: str, option: str) -> pd.Series[
         what: which table it is, for the message: ``"nodes"`` or ``"edges"``.
         option: the command's option that names the column, for the message.
     """
+    require(table, name, what, option)
+    found: pd.Series[Any] = table[name]
+    return found
+
+
+def require(table: Columns, name: str, what: str, option: str) -> None:
+    """Refuses a table without such a column; the arguments are those of :func:`column`."""
     if name not in table.columns:
         names = [str(name) for name in table.columns]
         close = difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=1)
@@ -105,7 +143,6 @@ def column(table: pd.DataFrame, name: str, what: str, option: str) -> pd.Series[
         raise ValueError(
             f"the {what} table has no column {name!r} ({there}); name one with {option}{_suspect(names)}"
         )
-    return table[name]
 
 
 def _suspect(names: list[str]) -> str:
@@ -117,7 +154,7 @@ def _suspect(names: list[str]) -> str:
     return ""
 
 
-def _without(table: pd.DataFrame, blank: tuple[str, ...]) -> pd.DataFrame:
+def without(table: pd.DataFrame, blank: tuple[str, ...]) -> pd.DataFrame:
     """The table with these texts as missing values."""
     for name in table.columns if blank else ():
         if not pd.api.types.is_numeric_dtype(table[name]):
@@ -132,9 +169,11 @@ def _kind(file: Path) -> str:
     return (Path(file.stem) if compressed else file).suffix.lower()
 
 
-def _read_csv(
+@contextmanager
+def csv_reading(
     file: Path, text: tuple[str, ...], blank: tuple[str, ...], delimiter: str | None, encoding: str | None
-) -> pd.DataFrame:
+) -> Iterator[dict[str, Any]]:
+    """How ``pandas.read_csv`` is to read a file; what it refuses is said in our words."""
     head = _head(file)
     known = _encoding(head, encoding)
     separator = _delimiter(file, head, known) if delimiter is None else delimiter.replace("\\t", "\t")
@@ -144,17 +183,16 @@ def _read_csv(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(
-                file,
-                sep=separator,
-                encoding=known,
-                dtype=dict.fromkeys(text, "str"),
-                keep_default_na=False,
-                na_values=["", *blank],
-                skipinitialspace=True,
-                index_col=False,
-                low_memory=False,
-            )
+            yield {
+                "sep": separator,
+                "encoding": known,
+                "dtype": dict.fromkeys(text, "str"),
+                "keep_default_na": False,
+                "na_values": ["", *blank],
+                "skipinitialspace": True,
+                "index_col": False,
+                "low_memory": False,
+            }
     except UnicodeError as error:
         if encoding is None:
             raise _no_utf8() from error

@@ -26,7 +26,7 @@ from clgnn.data.columns import (
     mostly_numbers,
 )
 from clgnn.data.links import Edges, make_edges
-from clgnn.data.reading import column, read_table
+from clgnn.data.reading import Columns, column, read_table, require
 from clgnn.data.sparse import torch_csr
 from clgnn.data.values import Kind, kind_of, numbers, quoted, texts
 
@@ -75,7 +75,7 @@ class Schema:
     @classmethod
     def learn(
         cls,
-        nodes: pd.DataFrame,
+        nodes: Columns,
         label: str | None,
         id: str = "id",
         ignore: tuple[str, ...] = (),
@@ -90,7 +90,7 @@ class Schema:
         """The schema of a table of nodes. What could be misread is refused, unless it is declared.
 
         Args:
-            nodes: the table, one row per node.
+            nodes: the table, one row per node; its columns are taken one after another.
             label, id: its columns with the labels and the ids; without a label all others are features.
             ignore: the columns that are no features.
             task: ``"auto"`` takes labels with fractions as numbers to predict, and all others as classes.
@@ -108,10 +108,10 @@ class Schema:
             >>> schema.classes, schema.describe()[-1]
             (('no', 'yes'), ('age', 'number', 'mean 30, std 10'))
         """
-        column(nodes, id, "nodes", "--id")
+        require(nodes, id, "nodes", "--id")
         labels = None if label is None else column(nodes, label, "nodes", "--label")
         for name in ignore:
-            column(nodes, name, "nodes", "--ignore")
+            require(nodes, name, "nodes", "--ignore")
         if len(nodes) == 0:
             raise ValueError("the nodes table is empty; expected one row per node")
         if label == id:
@@ -119,15 +119,20 @@ class Schema:
                 f"--label {label} is the id of the nodes too; name another column with the labels"
             )
         classes = None if labels is None else _learn_classes(labels, task)
-        used = nodes.drop(columns=[id, *([] if label is None else [label]), *ignore])
+        used = [name for name in nodes.columns if name not in (id, label, *ignore)]
         declared = {"--categorical": categorical, "--numeric": numeric, "--date": date}
         for option, names in {**declared, "--feature": features}.items():
             _check_features(nodes, used, names, option)
         kinds = _declared(declared)
-        if labels is not None:
-            _refuse_leaks(used.drop(columns=list(features)), labels)
-        learned = tuple(learn_column(used[name], kinds.get(name)) for name in used.columns)
-        return cls(id, label or "", classes, learned, ignored=tuple(dict.fromkeys(ignore)), **edges)
+        known = None if labels is None else texts(labels)
+        learned = []
+        for name in used:  # one at a time, since the table may lie on disk
+            series = nodes[name]
+            if known is not None and name not in features:
+                _refuse_leak(series, known)
+            learned.append(learn_column(series, kinds.get(name)))
+        ignored = tuple(dict.fromkeys(ignore))
+        return cls(id, label or "", classes, tuple(learned), ignored=ignored, **edges)
 
     @property
     def text(self) -> tuple[str, ...]:
@@ -182,20 +187,24 @@ class Schema:
             ([[1.0], [0.0]], [[0, 1], [1, 0]], [1, 0])
         """
         made = edges if isinstance(edges, Edges) else self.edges(nodes, edges)
+        self.check_features(nodes)
+        y = self.labels(nodes, label) if label is not None else self.unknown(len(nodes))
+        data = Data(x=self.x(nodes), edge_index=made.edge_index, y=y)
+        for name in ("edge_weight", "edge_attr", "edge_type"):
+            if (value := getattr(made, name)) is not None:
+                data[name] = value
+        return data
+
+    def check_features(self, nodes: Columns) -> None:
+        """Refuses a table that lacks a feature."""
         missing = [f.name for f in self.features if f.name not in nodes.columns]
         if missing:
             raise ValueError(
                 f"the nodes table has no column {', '.join(map(repr, missing))}, which the model was "
                 f"fitted with; expected {len(self.features)} feature columns"
             )
-        y = self.labels(nodes, label) if label is not None else self._unknown(len(nodes))
-        data = Data(x=self._x(nodes), edge_index=made.edge_index, y=y)
-        for name in ("edge_weight", "edge_attr", "edge_type"):
-            if (value := getattr(made, name)) is not None:
-                data[name] = value
-        return data
 
-    def labels(self, nodes: pd.DataFrame, label: str) -> Tensor:
+    def labels(self, nodes: Columns, label: str) -> Tensor:
         """The labels of a column, ``[N]``: class numbers or reals; -1 or NaN for a blank."""
         series = column(nodes, label, "nodes", "--label")
         if self.classes is None:
@@ -221,22 +230,37 @@ class Schema:
         columns = (self.source, self.target, self.weight)
         return make_edges(ids, edges, *columns, self.undirected, self.edge_features, kind)
 
-    def _x(self, nodes: pd.DataFrame) -> Tensor:
-        blocks = [feature.encode(nodes[feature.name]) for feature in self.features]
-        if not blocks:
-            return torch.ones(len(nodes), 1)
-        if sum(block.shape[1] for block in blocks if sp.issparse(block)) > DENSE_CATEGORIES:
-            return torch_csr(sp.hstack([sp.csr_array(block) for block in blocks], format="csr"))
-        dense = [block.toarray() if sp.issparse(block) else block for block in blocks]
-        return torch.from_numpy(np.concatenate(dense, axis=1))
+    @property
+    def one_hot(self) -> int:
+        """How many columns of x are one-hot."""
+        return sum(len(f.categories) for f in self.features if isinstance(f, TextColumn))
 
-    def _unknown(self, count: int) -> Tensor:
+    def x(self, nodes: pd.DataFrame, dense: bool = False) -> Tensor:
+        """The features of a table or of some of its rows, ``[N, p]`` float32; one constant if there are none.
+
+        Args:
+            nodes: the rows.
+            dense: even if there are more than 64 one-hot columns, with which x is sparse CSR.
+        """
+        if not self.features:
+            return torch.ones(len(nodes), 1)
+        blocks = (feature.encode(nodes[feature.name]) for feature in self.features)
+        if self.one_hot > DENSE_CATEGORIES and not dense:
+            return torch_csr(sp.hstack([sp.csr_array(block) for block in blocks], format="csr"))
+        x = np.empty((len(nodes), sum(feature.width for feature in self.features)), np.float32)
+        end = 0
+        for block in blocks:
+            begin, end = end, end + block.shape[1]
+            x[:, begin:end] = block.toarray() if sp.issparse(block) else block
+        return torch.from_numpy(x)
+
+    def unknown(self, count: int) -> Tensor:
         return torch.full((count,), -1) if self.classes is not None else torch.full((count,), torch.nan)
 
 
-def _check_features(nodes: pd.DataFrame, used: pd.DataFrame, names: tuple[str, ...], option: str) -> None:
+def _check_features(nodes: Columns, used: list[str], names: tuple[str, ...], option: str) -> None:
     for name in names:
-        column(nodes, name, "nodes", option)
+        require(nodes, name, "nodes", option)
         if name not in used:
             raise ValueError(
                 f"{option} {quoted(name)} is no feature: it is the id, the label or ignored; leave it out"
@@ -254,21 +278,20 @@ def _declared(options: dict[str, tuple[str, ...]]) -> dict[str, Kind]:
     return declared
 
 
-def _refuse_leaks(used: pd.DataFrame, labels: pd.Series[Any]) -> None:
-    """Refuses features with the label's values wherever the label is known: a second column of labels."""
-    known = texts(labels).dropna()
-    if len(known) < FEW_LABELS:
+def _refuse_leak(series: pd.Series[Any], labels: pd.Series[Any]) -> None:
+    """Refuses a feature with the label's values wherever the label is known: a second column of labels."""
+    rows = labels.notna().to_numpy()
+    if rows.sum() < FEW_LABELS:
         return
-    rows = texts(labels).notna().to_numpy()
-    for name in used.columns:
-        series = used[name][rows]
-        # most columns differ in the first rows
-        if all((texts(part) == known.iloc[: len(part)]).all() for part in (series.iloc[:FEW_LABELS], series)):
-            raise ValueError(
-                f"column {name!r} has the same values as the label column {labels.name!r} wherever a label "
-                f"is known, so that it would leak the label: say --ignore {quoted(name)}, or --feature "
-                f"{quoted(name)} if it is known for new nodes too"
-            )
+    known, cells = labels[rows], series[rows]
+    # most columns differ in the first rows
+    if all((texts(part) == known.iloc[: len(part)]).all() for part in (cells.iloc[:FEW_LABELS], cells)):
+        name = series.name
+        raise ValueError(
+            f"column {name!r} has the same values as the label column {labels.name!r} wherever a label "
+            f"is known, so that it would leak the label: say --ignore {quoted(name)}, or --feature "
+            f"{quoted(name)} if it is known for new nodes too"
+        )
 
 
 def _listed(names: tuple[str, ...]) -> str:

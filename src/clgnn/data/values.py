@@ -88,7 +88,7 @@ def numbers(series: pd.Series[Any]) -> NDArray[np.float64]:
         values = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
         _check(series, cells, np.isnan(values), "a number")
     if np.isinf(values).any():
-        row = int(np.flatnonzero(np.isinf(values))[0]) + 1
+        row = row_of(series, np.flatnonzero(np.isinf(values))[0])
         raise ValueError(f"column {series.name!r} is infinite in row {row}; expected numbers, or a blank")
     return values
 
@@ -116,9 +116,9 @@ def _check(series: pd.Series[Any], cells: pd.Series[Any], lost: NDArray[np.bool_
     """Refuses cells that hold something which was lost on the way."""
     wrong = np.flatnonzero(cells.notna().to_numpy() & lost)
     if len(wrong):
-        cell = str(cells.iloc[wrong[0]])
+        cell, row = str(cells.iloc[wrong[0]]), row_of(series, wrong[0])
         raise ValueError(
-            f"column {series.name!r} has {cell!r} in row {wrong[0] + 1} ({len(wrong)} such rows); expected "
+            f"column {series.name!r} has {cell!r} in row {row} ({len(wrong)} such rows); expected "
             f"{expected} or a blank: correct it, or say --blank {quoted(cell)}"
         )
 
@@ -138,9 +138,9 @@ def vectors(series: pd.Series[Any]) -> NDArray[np.float32]:
     for row, value in zip(rows, lists, strict=True):
         if len(value) != len(lists[0]):
             raise ValueError(
-                f"column {series.name!r} has a list of {len(value)} in row {row + 1}, and of "
-                f"{len(lists[0])} in row {rows[0] + 1}; expected lists of equal length: correct it, or say "
-                f"--ignore {quoted(series.name)}"
+                f"column {series.name!r} has a list of {len(value)} in row {row_of(series, row)}, and of "
+                f"{len(lists[0])} in row {row_of(series, rows[0])}; expected lists of equal length: correct "
+                f"it, or say --ignore {quoted(series.name)}"
             )
     read = np.full((len(series), len(lists[0]) if lists else 0), np.nan, np.float32)
     if lists:
@@ -159,14 +159,27 @@ def _vector(series: pd.Series[Any], row: int) -> NDArray[np.float32]:
     except (ValueError, TypeError):
         pass
     raise ValueError(
-        f"column {series.name!r} has {_short(value)} in row {row + 1}; expected a list of numbers, as in "
-        f"other rows: correct it, or say --ignore {quoted(series.name)}"
+        f"column {series.name!r} has {_short(value)} in row {row_of(series, row)}; expected a list of "
+        f"numbers, as in other rows: correct it, or say --ignore {quoted(series.name)}"
     )
 
 
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+def row_of(series: pd.Series[Any], position: int | np.integer[Any]) -> int:
+    """The number of a row in its table, the first being 1; a block of a table knows where it begins.
+
+    Example:
+        >>> table = pd.Series(["a", "b", "c"])
+        >>> row_of(table, 2), row_of(table[1:], 1)
+        (3, 3)
+    """
+    index = series.index
+    first = index.start if isinstance(index, pd.RangeIndex) and index.step == 1 else 0
+    return int(first + position) + 1
 
 
 def quoted(name: object) -> str:
