@@ -56,8 +56,8 @@ _MODEL = "The model"
 @option("--out", required=True, type=click.Path(path_type=Path), group=_MODEL, help="Write the model to this "
         "folder.")  # fmt: skip
 @option("--force", is_flag=True, group=_MODEL, help="Replace a model that is there.")
-@option("--resume", is_flag=True, group=_MODEL, help="Go on after the last iteration that an interrupted fit "
-        "finished.")  # fmt: skip
+@option("--resume", is_flag=True, group=_MODEL, help="Go on where an interrupted fit was, at most half a "
+        "minute before it ended.")  # fmt: skip
 @option("--method", default="collective", type=click.Choice(["collective", "best", *METHODS]), group=_MODEL,
         help="Use collective learning, one of its rivals, or the best of a comparison.")  # fmt: skip
 @option("--from", "comparison", type=click.Path(exists=True, file_okay=False), group=_MODEL,
@@ -266,7 +266,8 @@ def _check_output(out: Path, interrupted: Path, resume: bool, force: bool) -> No
             raise ValueError(f"--out {out} is a folder with files in it, and no model; choose another")
         if not force:
             raise ValueError(f"{out} exists; choose another --out, or --force to replace the model in it")
-    if (interrupted / "checkpoint.json").exists() and not (resume or force):
+    left = ("checkpoint.json", "snapshot.safetensors")
+    if any((interrupted / name).exists() for name in left) and not (resume or force):
         raise ValueError(
             f"{interrupted} holds a fit that was interrupted; --resume goes on with it, --force starts anew"
         )

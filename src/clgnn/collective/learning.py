@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from clgnn.collective.batches import Batches, Batching
 from clgnn.collective.component import Component
 from clgnn.collective.inference import TestGraph, infer, predict, predict_at
+from clgnn.collective.iteration import Diverged, Epoch, Iteration, Schedule, Snapshots, Verdict, iterate
 from clgnn.collective.sampling import LabelInput
 from clgnn.collective.start import Start
 from clgnn.collective.step import Loss, Part, gradient_step
@@ -24,36 +23,7 @@ from clgnn.data.graph import Graph, known
 from clgnn.engine.field import receptive_field
 from clgnn.engine.streamed import Streamed
 
-
-@dataclass(frozen=True)
-class Schedule:
-    """How an iteration is optimised: at most ``max_epochs`` epochs, the best of them kept.
-
-    An epoch is one gradient step on the whole graph, or one for each batch of targets. Every ``eval_every``
-    of them, and the last, is validated. A ``scheduler`` of learning rates is made from the optimiser, and
-    steps after each epoch.
-    """
-
-    max_epochs: int
-    patience: int
-    optimizer: Callable[[list[nn.Parameter]], torch.optim.Optimizer]
-    max_grad_norm: float
-    eval_every: int = 1
-    scheduler: Callable[[torch.optim.Optimizer], Any] | None = None
-
-
-class Verdict(NamedTuple):
-    """What validation says; the larger is the better one.
-
-    Attributes:
-        score: the metric, negative where lower is better, and the lowest of all where it is NaN.
-        closeness: minus the log loss, which decides between equal scores.
-        metric: the metric as it is.
-    """
-
-    score: float
-    closeness: float
-    metric: float
+__all__ = ["Diverged", "Epoch", "Iteration", "Problem", "Schedule", "Validation", "Verdict", "learn"]
 
 
 @dataclass(frozen=True)
@@ -113,30 +83,6 @@ class Problem:
     batching: Batching = field(default_factory=Batching)
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """One line of the history."""
-
-    iteration: int
-    epoch: int
-    loss: float
-    metric: float
-    seconds: float
-
-
-@dataclass
-class Iteration:
-    """Θ_t, how it came about, and whether a callback has ended the fit in it."""
-
-    component: Component
-    epochs: list[Epoch] = field(default_factory=list)
-    stopped: bool = False
-
-
-class Diverged(ValueError):
-    """Training can't go on: the loss is not a number."""
-
-
 def learn(
     problem: Problem,
     num_iterations: int,
@@ -144,6 +90,7 @@ def learn(
     schedule: Schedule,
     finished: Sequence[Component] = (),
     on_epoch: Callable[[Epoch], Any] = lambda epoch: None,
+    snapshots: Snapshots | None = None,
 ) -> Iterator[Iteration]:
     """Learns Θ_0, .., Θ_T, one after the other.
 
@@ -157,6 +104,7 @@ def learn(
         schedule: of each iteration.
         finished: Θ_0, .., Θ_{t-1} of an earlier run.
         on_epoch: called after each epoch. If it gives True, the iteration ends there, and so does all.
+        snapshots: where an iteration is written down from time to time, and goes on from; None for nowhere.
 
     Yields:
         Iterations t, .., T.
@@ -170,7 +118,7 @@ def learn(
         with torch.random.fork_rng():
             torch.manual_seed(module_seed)
             steps = _Steps(problem, t, start(components), components, predicted, under_masks)
-            iteration = _iterate(steps, schedule, on_epoch)
+            iteration = iterate(steps, schedule, on_epoch, snapshots)
         components.append(iteration.component)
         if iteration.stopped:
             yield iteration
@@ -229,6 +177,8 @@ class _Steps:
             shown, predicted = self.under_masks(number, self.before)
         if isinstance(self.problem.graph, Streamed):
             return self.batches.epoch(number, shown, predicted, first)
+        if first > 0:  # one step is all
+            return iter(())
         here = None if predicted is None else predicted[self.nodes]
         y, shown = self.problem.y[self.nodes], shown[self.nodes]
         labels = self.problem.label_input(here, y, shown, self.generator)
@@ -259,50 +209,3 @@ class _Steps:
         if isinstance(graph, Streamed):
             return validation.rank(predict_at(self.component, graph, validation.judged, self.inputs))
         return validation.rank(predict(self.component, self.judged_part, self.inputs)[self.judged])
-
-
-def _iterate(steps: _Steps, schedule: Schedule, on_epoch: Callable[[Epoch], Any]) -> Iteration:
-    """Iteration t: from the weights that it starts with to those of the best epoch."""
-    component = steps.component
-    optimizer = schedule.optimizer(list(component.parameters()))
-    scheduler = None if schedule.scheduler is None else schedule.scheduler(optimizer)
-    stopped = False
-    epochs: list[Epoch] = []
-    best: Verdict | None = None
-    best_epoch, best_state = 0, None
-    began = time.perf_counter()
-    for epoch in range(schedule.max_epochs):
-        total, targets = 0.0, 0
-        for count, parts in steps.epoch(epoch):
-            total += count * steps.step(epoch, parts, optimizer, schedule.max_grad_norm)
-            targets += count
-        loss = total / targets
-        due = (epoch + 1) % schedule.eval_every == 0 or epoch + 1 == schedule.max_epochs
-        verdict = steps.validate() if due else None
-        if verdict is not None and (best is None or verdict > best):
-            best, best_epoch = verdict, epoch
-            best_state = copy.deepcopy(component.state_dict())
-        metric = math.nan if verdict is None else verdict.metric
-        epochs.append(Epoch(steps.t, epoch, loss, metric, time.perf_counter() - began))
-        _adjust(scheduler, verdict)
-        stopped = on_epoch(epochs[-1]) is True
-        if stopped:
-            break
-        if best is not None and due and epoch - best_epoch >= schedule.patience:
-            break
-    if best_state is not None:
-        component.load_state_dict(best_state)
-    if not all(bool(torch.isfinite(weight).all()) for weight in component.parameters()):
-        raise Diverged(
-            f"weights of iteration {steps.t} are no numbers any more; use a lower learning rate (lr)"
-        )
-    return Iteration(component.eval(), epochs, stopped)
-
-
-def _adjust(scheduler: Any, verdict: Verdict | None) -> None:
-    """Sets the learning rate of the next epoch; a scheduler that waits for a plateau sees the score."""
-    if isinstance(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
-        if verdict is not None:
-            scheduler.step(-verdict.score)  # it lowers the rate when this does not fall
-    elif scheduler is not None:
-        scheduler.step()

@@ -25,13 +25,15 @@ from torch.nn.parameter import is_lazy
 
 from clgnn.collective.component import Component
 from clgnn.collective.learning import Epoch, Iteration
+from clgnn.engine import processes
+from clgnn.estimators import snapshots
 from clgnn.files import written
 
 FORMAT = 2
 _PLAIN = (str, bytes, int, float, complex, list, tuple, dict, np.generic, type(None))
 _STATE, _WEIGHTS = "checkpoint.json", "{}.weights.safetensors"
-_OWN = re.compile(r"checkpoint\.json|\d+\.weights\.safetensors")
-_LEFT = re.compile(r"\.(checkpoint\.json|\d+\.weights\.safetensors)\.\w+")
+_OWN = re.compile(r"checkpoint\.json|snapshot\.safetensors|\d+\.weights\.safetensors")
+_LEFT = re.compile(rf"\.({_OWN.pattern})\.\w+")
 
 
 def fingerprint(
@@ -120,6 +122,16 @@ class Progress:
     folder: Path | None = None
     key: str = ""
 
+    def read(self, t: int) -> dict[str, Any] | None:
+        """What was written down in the middle of iteration t; None if nothing was."""
+        found = None if self.folder is None else snapshots.read(self.folder / snapshots.FILE)
+        return found if found is not None and (found["key"], found["t"]) == (self.key, t) else None
+
+    def write(self, t: int, snapshot: dict[str, Any]) -> None:
+        """Writes iteration t down while it goes on."""
+        if self.folder is not None and processes.rank() == 0:
+            snapshots.write(self.folder / snapshots.FILE, {**snapshot, "key": self.key, "t": t})
+
     def follow(
         self, iterations: Iterable[Iteration], then: Callable[[Iteration], bool] = lambda iteration: False
     ) -> None:
@@ -134,8 +146,9 @@ class Progress:
         for iteration in iterations:
             self.components.append(iteration.component)
             self.epochs += iteration.epochs
-            if self.folder is not None and not iteration.stopped:
+            if self.folder is not None and not iteration.stopped and processes.rank() == 0:
                 self._write(self.folder)
+                (self.folder / snapshots.FILE).unlink(missing_ok=True)
             if then(iteration):
                 return
 

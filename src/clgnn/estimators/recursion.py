@@ -86,8 +86,9 @@ class Collective(Inside):
                 weights, each with as many epochs as the one that validation chose. What a label is,
                 ``class_weight`` and ``temperature_`` stay those of the training labels and of the first fit;
                 ``history_``, ``stage_scores_`` and ``best_score_`` tell of that fit.
-            checkpoint: a folder that each finished iteration is written to. If it holds iterations of the
-                same fit, which was interrupted, it goes on after them and ends with the same result.
+            checkpoint: a folder that each finished iteration is written to, and the one that goes on, every
+                half a minute. If it holds the same fit, which was interrupted, this one goes on there and
+                ends with the same result.
             on_epoch: called with each :class:`~clgnn.collective.learning.Epoch`; if it gives True, the fit
                 ends there.
             callbacks: see :mod:`clgnn.callbacks`.
@@ -195,7 +196,7 @@ class Collective(Inside):
         if not self._has_plain_start() or progress.components:
             return ()
         problem = self._problem(graph, y, validation, None, None, plain=True)
-        return learn(problem, 0, begin, self._schedule(0), on_epoch=hooks.after_epoch)
+        return learn(problem, 0, begin, self._schedule(0), (), hooks.after_epoch, progress)
 
     def _go_on(
         self,
@@ -208,7 +209,8 @@ class Collective(Inside):
         """The iterations that are not finished yet, and the end of the fit."""
         schedule, finished = self._schedule(self.num_iterations), list(progress.components)
         if not hooks.stopped:
-            left = learn(problem, self.num_iterations, begin, schedule, finished, hooks.after_epoch)
+            last = self.num_iterations
+            left = learn(problem, last, begin, schedule, finished, hooks.after_epoch, progress)
             progress.follow(left, hooks.after_iteration)
         self._end(progress, problem.graph, validation)
         hooks.after_fit()
