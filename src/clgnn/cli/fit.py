@@ -26,6 +26,7 @@ from clgnn.cli.options import (
     set_threads,
     settings,
 )
+from clgnn.cli.processes import batch_options, batch_settings, joined, launch, started
 from clgnn.cli.tables import (
     add_start,
     feature_options,
@@ -72,6 +73,7 @@ _MODEL = "The model"
         "which on a node is of the second class, on the validation labels, by this metric: accuracy, "
         "balanced_accuracy, macro_f1 or f1:CLASS.")  # fmt: skip
 @start_option
+@batch_options
 @settings
 @output_options
 def fit(
@@ -82,14 +84,44 @@ def fit(
     Labels that are blank are unknown. --test-labels says whether the graphs you will predict on have labels:
     none, or some (partial), which the model then learns to use.
     """
+    number = options.pop("processes")
+    if number > 1 and not started():
+        _check_processes(number, options)
+        launch(number)
+        return
+    with joined() as first:
+        _run(label, out, force, resume, method, quiet, as_json, first, options)
+
+
+def _check_processes(number: int, options: dict[str, Any]) -> None:
+    if options["batch_size"] is None and options.get("graph") is None:
+        raise ValueError(f"--processes {number} share the parts of a batch; say its size: --batch-size")
+    if number > options["parts"]:
+        raise ValueError(f"--processes {number} are more than the parts of a batch; raise --parts")
+
+
+def _run(
+    label: str,
+    out: Path,
+    force: bool,
+    resume: bool,
+    method: str,
+    quiet: bool,
+    as_json: bool,
+    first: bool,
+    options: dict[str, Any],
+) -> None:
+    """The fit itself; of several processes, the ``first`` one writes."""
     from clgnn.data.described import counted, schema_text
     from clgnn.data.marks import marks
+    from clgnn.engine import processes
     from clgnn.estimators import checkpoints
     from clgnn.estimators.metrics import majority
 
     out = Path(out.absolute().resolve())
     interrupted = out.with_name(out.name + ".partial")
     _check_output(out, interrupted, resume, force)
+    batches = batch_settings(options)
     given = {**parameters(options), "class_weight": options.pop("class_weight")}
     nodes, edges, schema = learn_schema(label, options)
     links = schema.edges(nodes, edges)
@@ -110,14 +142,19 @@ def fit(
         show_tables(schema, counted(data, links), (int(train.sum()), int(validation.sum())))
     if resume and not model.resumable:
         raise ValueError(f"--resume is for fits in iterations, and --method {method} has none; leave it out")
-    if force and not resume and model.resumable:
+    if batches and not model.takes_stored:
+        raise ValueError(f"--batch-size is for collective learning, not for --method {method}; leave it out")
+    if force and not resume and model.resumable and first:
         checkpoints.discard(interrupted)
-    _fit(model, data, *masks, interrupted, quiet)
+    processes.wait()
+    _fit(model, data, *masks, interrupted, quiet, batches)
     accuracy = _after(model, data, *masks, by)
     learned = train if observed is None or not model.trains_on_observed else train | observed
     seen = (learned | validation).numpy()
     known_as = marks(nodes[schema.id], data.x)
     extra = {"table": schema.to_json(), "learned_from": [known_as[i] for i in seen.nonzero()[0]]}
+    if not first:
+        return
     model.save(out, force, extra=extra, schema=schema_text(schema, counted(data, links)))
     if model.resumable:
         checkpoints.discard(interrupted)
@@ -141,6 +178,7 @@ def _fit(
     observed: Tensor | None,
     interrupted: Path,
     quiet: bool,
+    batches: dict[str, Any],
 ) -> None:
     from clgnn.estimators.checkpoints import finished_epochs
 
@@ -155,9 +193,9 @@ def _fit(
     finished = finished_epochs(interrupted) if model.resumable else []
     try:
         with Bars(quiet, model.metric_name) as bars, bars.fit("fit", model, finished) as on_epoch:
-            model.fit(data, train, chosen, observed_mask=observed, on_epoch=on_epoch, **resumable)
+            model.fit(data, train, chosen, observed_mask=observed, on_epoch=on_epoch, **resumable, **batches)
     except KeyboardInterrupt:
-        hint = "; the same command with --resume goes on after the last iteration that was finished"
+        hint = "; the same command with --resume goes on where it was"
         errors.print(f"Interrupted{hint if interrupted.exists() else ''}.", highlight=False)
         raise click.exceptions.Exit(130) from None
 
