@@ -113,3 +113,23 @@ def test_a_killed_process_ends_all_with_one_line_and_resume_ends_as_if_it_had_no
     done = run(*options, "--out", "two", "--processes", "2", "--resume")
     assert done.returncode == 0, done.stderr
     assert weights("one") == weights("two")
+
+
+def test_a_prepared_graph_in_batches_gives_the_bits_of_its_tables(tables):
+    """Of a folder only parts are in memory; in tables all is."""
+    call(
+        "prepare",
+        "--nodes",
+        "nodes.csv",
+        "--edges",
+        "edges.csv",
+        "--label",
+        "label",
+        "--out",
+        "graph",
+        "--quiet",
+    )
+    options = ["--hidden", "4", "--samples", "2", "--iterations", "1", "--threads", "1", "--quiet", *BATCHES]
+    call("fit", "--graph", "graph", *options, "--out", "folder")
+    call(*FIT, *BATCHES, "--out", "tables")
+    assert weights("folder") == weights("tables")

@@ -104,6 +104,7 @@ def foreign(folder):
         (saved("indices", np.array([1, 0, -1], np.int32)), "nodes outside of 0 to 2"),
         (saved("indptr", np.array([0, 3, 1, 3])), "does not rise from 0 to 3"),
         (saved("indptr", np.array([0, 1, 2, 9])), "does not rise from 0 to 3"),
+        (saved("split", np.array([1, 0, 9], np.int8)), "parts outside of 0 to 4"),
         (lambda f: (f / "meta.json").unlink(), "no graph: it has no meta.json"),
         (lambda f: (f / "meta.json").write_text("{"), "meta.json can't be read"),
         (lambda f: (f / "meta.json").write_text("[]"), "no graph by its meta.json"),

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import clgnn.data
-from clgnn.data import disk_table, prepare
+from clgnn.data import disk_table, joined, prepare
 from clgnn.data.described import counted
 from clgnn.data.disk_table import open_table
 from clgnn.data.parts import split_parts
@@ -127,6 +127,16 @@ def test_memory_changes_no_byte(tmp_path):
     assert bytes_of(tmp_path / "a") == bytes_of(tmp_path / "b")
 
 
+@pytest.mark.parametrize("how", ["csv", "parquet"])
+def test_duckdb_changes_no_byte(tmp_path, monkeypatch, how):
+    paths = write(tmp_path / "tables", how)
+    prepared(tmp_path / "with", paths)
+    monkeypatch.setattr(joined.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(joined, "JoinedIds", None)
+    prepared(tmp_path / "without", paths)
+    assert bytes_of(tmp_path / "with") == bytes_of(tmp_path / "without")
+
+
 def bytes_of(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -167,6 +177,7 @@ def test_many_categories_are_written_dense(tmp_path):
     assert np.array_equal(clgnn.data.open(tmp_path / "g").x, data.x.to_dense().numpy())
 
 
+@pytest.mark.parametrize("duckdb", [True, False])
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -180,7 +191,9 @@ def test_many_categories_are_written_dense(tmp_path):
         (lambda n, e: (n.assign(part="later"), e), "the split column 'part' has 'later'"),
     ],
 )  # fmt: skip
-def test_what_fit_refuses_is_refused(tmp_path, change, message):
+def test_what_fit_refuses_is_refused(tmp_path, monkeypatch, change, message, duckdb):
+    if not duckdb:
+        monkeypatch.setattr(joined.importlib.util, "find_spec", lambda _: None)
     paths = write(tmp_path, "parquet")
     for path, table in zip(paths, change(nodes_table(), edges_table()), strict=True):
         table.to_parquet(path)

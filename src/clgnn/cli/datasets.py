@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from clgnn.cli.tables import check_table, write_table
+from clgnn.cli.tables import check_table, write_tables
 
 _BAR = 40  # the width of the largest class, in characters
 
@@ -95,7 +95,7 @@ def export(group_root: Path | None, name: str, nodes: Path, edges: Path, root: P
 
     tables = as_tables(load(name, root or group_root))
     for path, table in zip((nodes, edges), tables, strict=True):
-        write_table(table, path)
+        write_tables([table], path)
     click.echo(f"{len(tables[0]):,} nodes in {nodes}, {len(tables[1]):,} edges in {edges}")
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clgnn.cli.graphs import read_graph
 from clgnn.cli.options import COUNT, GroupedCommand, console, option, output_options, print_json, set_threads
-from clgnn.cli.predict import give_start, model_options, open_model, read_graph, shown_labels
+from clgnn.cli.predict import give_start, model_options, open_model, shown_labels
 
 if TYPE_CHECKING:
     import pandas as pd

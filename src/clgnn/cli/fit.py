@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clgnn.baselines import METHODS
+from clgnn.cli.graphs import graph_option, read_to_fit
 from clgnn.cli.options import (
     OPTION_OF,
     Bars,
@@ -30,7 +31,6 @@ from clgnn.cli.processes import batch_options, batch_settings, joined, launch, s
 from clgnn.cli.tables import (
     add_start,
     feature_options,
-    learn_schema,
     show_tables,
     start_option,
     table_options,
@@ -48,10 +48,10 @@ _MODEL = "The model"
 
 
 @click.command(cls=GroupedCommand)
-@table_options(fitting=True)
-@option(
-    "--label", required=True, group="Columns", help="Learn the labels of this column; a blank is unknown."
-)
+@table_options(fitting=True, required=False)
+@graph_option
+@option("--label", group="Columns", help="Learn the labels of this column; a blank is unknown.  [required, "
+        "but not with --graph]")  # fmt: skip
 @feature_options
 @option("--undirected/--directed", default=True, group="Columns", help="Count edges in both directions.")
 @option("--out", required=True, type=click.Path(path_type=Path), group=_MODEL, help="Write the model to this "
@@ -77,7 +77,14 @@ _MODEL = "The model"
 @settings
 @output_options
 def fit(
-    label: str, out: Path, force: bool, resume: bool, method: str, quiet: bool, as_json: bool, **options: Any
+    label: str | None,
+    out: Path,
+    force: bool,
+    resume: bool,
+    method: str,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Fit a model to your own graph.
 
@@ -94,14 +101,14 @@ def fit(
 
 
 def _check_processes(number: int, options: dict[str, Any]) -> None:
-    if options["batch_size"] is None and options.get("graph") is None:
+    if options["batch_size"] is None:
         raise ValueError(f"--processes {number} share the parts of a batch; say its size: --batch-size")
     if number > options["parts"]:
         raise ValueError(f"--processes {number} are more than the parts of a batch; raise --parts")
 
 
 def _run(
-    label: str,
+    label: str | None,
     out: Path,
     force: bool,
     resume: bool,
@@ -112,7 +119,8 @@ def _run(
     options: dict[str, Any],
 ) -> None:
     """The fit itself; of several processes, the ``first`` one writes."""
-    from clgnn.data.described import counted, schema_text
+    from clgnn.data.described import schema_text
+    from clgnn.data.graph import as_list
     from clgnn.data.marks import marks
     from clgnn.engine import processes
     from clgnn.estimators import checkpoints
@@ -123,23 +131,21 @@ def _run(
     _check_output(out, interrupted, resume, force)
     batches = batch_settings(options)
     given = {**parameters(options), "class_weight": options.pop("class_weight")}
-    nodes, edges, schema = learn_schema(label, options)
-    links = schema.edges(nodes, edges)
-    data = schema.graph(nodes, links, label)
-    del edges
+    nodes, data, schema, counts = read_to_fit(label, options, in_parts=bool(batches))
+    y = as_list(data)[0].y
     set_threads(options["threads"], data, given["num_samples"])
-    masks = _masks(data, nodes, options["split"], options["val_share"], given["seed"])
+    masks = _masks(y, nodes, options["split"], options["val_share"], given["seed"])
     train, validation, observed = masks
-    _check_classes(schema, data.y, train, validation)
-    by = _threshold_metric(options["threshold"], schema, data.y, train, validation)
+    _check_classes(schema, y, train, validation)
+    by = _threshold_metric(options["threshold"], schema, y, train, validation)
     if given["start"] == "given" and options["start_predictions"] is None:
         raise ValueError("--start given needs first predictions; name their table with --start-predictions")
     if options["start_predictions"] is not None:
         given["start"] = "given"
-        add_start(data, options["start_predictions"], nodes, schema, data.y[train].unique().tolist())
+        add_start(data, options["start_predictions"], nodes, schema, y[train].unique().tolist())
     model = _model(method, options["comparison"], schema, given)
     if not as_json and not quiet:
-        show_tables(schema, counted(data, links), (int(train.sum()), int(validation.sum())))
+        show_tables(schema, counts, (int(train.sum()), int(validation.sum())))
     if resume and not model.resumable:
         raise ValueError(f"--resume is for fits in iterations, and --method {method} has none; leave it out")
     if batches and not model.takes_stored:
@@ -151,18 +157,18 @@ def _run(
     accuracy = _after(model, data, *masks, by)
     learned = train if observed is None or not model.trains_on_observed else train | observed
     seen = (learned | validation).numpy()
-    known_as = marks(nodes[schema.id], data.x)
-    extra = {"table": schema.to_json(), "learned_from": [known_as[i] for i in seen.nonzero()[0]]}
     if not first:
         return
-    model.save(out, force, extra=extra, schema=schema_text(schema, counted(data, links)))
+    learned_from = marks(nodes[schema.id], as_list(data)[0].x, seen.nonzero()[0])
+    extra = {"table": schema.to_json(), "learned_from": learned_from}
+    model.save(out, force, extra=extra, schema=schema_text(schema, counts))
     if model.resumable:
         checkpoints.discard(interrupted)
-    judged = data.y[validation]
+    judged = y[validation]
     if as_json:
-        counts = {"train": int(train.sum()), "validation": int(validation.sum())}
+        numbers = {"train": int(train.sum()), "validation": int(validation.sum())}
         print_json({
-            "model": str(out), "nodes": data.num_nodes, "labels": counts, "metric": model.metric_name,
+            "model": str(out), "nodes": data.num_nodes, "labels": numbers, "metric": model.metric_name,
             "best": _best(model), "best_iteration": model.best_iteration_, "threshold": model.threshold_,
             "accuracy": accuracy, "majority_accuracy": None if accuracy is None else majority(judged)[1],
         })  # fmt: skip
@@ -312,12 +318,12 @@ def _check_output(out: Path, interrupted: Path, resume: bool, force: bool) -> No
 
 
 def _masks(
-    data: Data, nodes: pd.DataFrame, split: str | None, share: float, seed: int
+    y: Tensor, nodes: pd.DataFrame, split: str | None, share: float, seed: int
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """The labels to learn from, to choose by, and to show while validating (None: those to learn from)."""
     from clgnn.data.parts import hold_out, split_masks
 
-    return (*hold_out(data.y, share, seed), None) if split is None else split_masks(data.y, nodes, split)
+    return (*hold_out(y, share, seed), None) if split is None else split_masks(y, nodes, split)
 
 
 def _check_classes(schema: Schema, y: Tensor, train: Tensor, validation: Tensor) -> None:

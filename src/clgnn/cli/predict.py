@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clgnn.cli.graphs import graph_option, read_graph
 from clgnn.cli.options import (
     Command,
     GroupedCommand,
@@ -24,13 +25,12 @@ from clgnn.cli.report import check_out
 from clgnn.cli.tables import (
     add_start,
     check_table,
-    read_known,
     read_schema,
     say_unseen,
     start_option,
     table_options,
     unseen_classes,
-    write_table,
+    write_tables,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def model_options(command: Command) -> Command:
     """The model, and the tables that it looks at."""
     command = option("--gnn", "gnn_name", group="The model", help="Give your own GNN again, module:attr, if "
                      "the model was fitted with one.")(command)  # fmt: skip
-    command = start_option(table_options(fitting=False)(command))
+    command = start_option(table_options(fitting=False, required=False)(graph_option(command)))
     text = "Use the model in this folder."
     return option("--model", required=True, type=click.Path(), group="The model", help=text)(command)
 
@@ -66,19 +66,6 @@ def open_model(path: str, gnn_name: str | None) -> tuple[NodeEstimator, Schema, 
         raise ValueError(f"{path} was fitted with a GNN of your own; name it again with --gnn module:attr")
     learned = content["extra"].get("learned_from")
     return baselines.load(path, own), schema, None if learned is None else frozenset(learned)
-
-
-def read_graph(
-    schema: Schema, label: str | None, options: dict[str, Any]
-) -> tuple[pd.DataFrame, Data, Schema]:
-    """The table of nodes and the graph; a label that was a feature in training is refused."""
-    if label is not None and label in {feature.name for feature in schema.features}:
-        raise ValueError(
-            f"--label {label} was a feature in training, so the model has seen it in every node; "
-            f"fit again with --ignore {label}"
-        )
-    nodes, edges, schema = read_known(schema, options)
-    return nodes, schema.graph(nodes, edges, label), schema
 
 
 @click.command(cls=GroupedCommand)
@@ -112,16 +99,16 @@ def predict(
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
     observed = shown_labels(estimator, schema, model, data, label)
 
-    from clgnn.estimators.predictions import predictions
+    from clgnn.estimators.predictions import in_batches
 
-    ids = nodes[schema.id].tolist()
-    table = predictions(estimator, data, observed, ids=ids, id_name=schema.id, classes=schema.classes)
-    write_table(table, out)
+    ids = nodes[schema.id]
+    tables = in_batches(estimator, data, observed, ids=ids, id_name=schema.id, classes=schema.classes)
+    write_tables(tables, out)
     seen = 0 if observed is None else int(observed.sum())
     if as_json:
-        print_json({"predictions": str(out), "nodes": len(table), "labels_seen": seen})
+        print_json({"predictions": str(out), "nodes": len(nodes), "labels_seen": seen})
     elif not quiet:
-        said = f"{len(table):,} nodes predicted, {seen:,} labels seen; in {out}."
+        said = f"{len(nodes):,} nodes predicted, {seen:,} labels seen; in {out}."
         console.print(said, highlight=False, soft_wrap=True)
 
 
@@ -158,8 +145,8 @@ def shown_labels(
 
 @click.command(cls=GroupedCommand)
 @model_options
-@option("--label", required=True, group="Columns", help="Judge by the true labels of this column; a blank is "
-        "not judged.")  # fmt: skip
+@option("--label", group="Columns", help="Judge by the true labels of this column; a blank is not judged.  "
+        "[required, but not with --graph]")  # fmt: skip
 @option("--split", group="Columns", help="Judge only the rows that say test in this column; show those that "
         "say train or observed to a model for partially labelled graphs.")  # fmt: skip
 @option("--report", "report_path", type=click.Path(dir_okay=False, path_type=Path), group="Output",
@@ -169,7 +156,7 @@ def shown_labels(
 def evaluate(
     model: str,
     gnn_name: str | None,
-    label: str,
+    label: str | None,
     split: str | None,
     report_path: Path | None,
     explained: str | None,
@@ -191,7 +178,9 @@ def evaluate(
         raise ValueError("--explain is for the page of --report; name it, or see `clgnn explain`")
     estimator, schema, learned_from = open_model(model, gnn_name)
     start = options.pop("start_predictions")
-    nodes, data, schema = read_graph(schema, label, options)
+    options["split"] = split
+    nodes, data, schema = read_graph(schema, label, options, judged=True)
+    split, label = options["split"], label or schema.label
     give_start(estimator, data, start, nodes, schema)
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
     if learned_from is None and split is None:

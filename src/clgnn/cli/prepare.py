@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,8 @@ def prepare(
             )
         else:
             nodes, edges, schema = read_known(_of_model(model, options), options, work.table)
-            schema = work.schema(nodes, edges, lambda: schema)
+            labelled = replace(schema, label=label or "")
+            schema = work.schema(nodes, edges, lambda: labelled)
         counts = work.write(nodes, edges, schema, label, split, force)
     if as_json:
         print_json({"graph": str(out), **counts_json(schema, counts)})

@@ -34,7 +34,7 @@ def _counts(context: click.Context, parameter: click.Parameter, value: str | Non
 
 _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--batch-size", {"type": click.IntRange(1), "help": "Learn from so many labels at a time, each with its "
-     "neighbourhood.  [default: all; 1024 with --graph]"}),
+     "neighbourhood.  [default: all of them]"}),
     ("--neighbors", {"callback": _counts, "metavar": "N[,N..]", "help": "Draw so many neighbours of each "
      "node for a batch, for each hop or for all.  [default: all neighbours]"}),
     ("--parts", {"default": 4, "type": click.IntRange(1), "help": "Compute a batch in so many parts, which "
@@ -54,7 +54,7 @@ def batch_options(command: Command) -> Command:
 def batch_settings(options: dict[str, Any]) -> dict[str, Any]:
     """The arguments of ``fit`` that the options say; none if they say nothing."""
     size, drawn, parts = (options.pop(name) for name in ("batch_size", "neighbors", "parts"))
-    if size is None and drawn is None and options.get("graph") is None:
+    if size is None and drawn is None:
         return {}
     return {"batch_size": size, "num_neighbors": drawn, "num_parts": parts}
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -235,12 +236,20 @@ def check_table(out: Path, force: bool) -> None:
     check_writable(out)
 
 
-def write_table(table: pd.DataFrame, out: Path) -> None:
-    """Writes a table as CSV or Parquet, by the end of its name, in whole or not at all."""
+def write_tables(tables: Iterable[pd.DataFrame], out: Path) -> None:
+    """Writes a table that comes in parts, as CSV or Parquet by the end of its name; whole or not at all."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     from clgnn.files import written
 
-    with written(out) as temporary:
-        if out.suffix.lower() == ".csv":
-            table.to_csv(temporary, index=False)
-        else:
-            table.to_parquet(temporary, index=False)
+    with written(out) as temporary, ExitStack() as stack:
+        writer: Any = None
+        for table in tables:
+            if out.suffix.lower() == ".csv":
+                table.to_csv(temporary, index=False, mode="a", header=writer is None)
+                writer = writer or True
+                continue
+            rows = pa.Table.from_pandas(table, preserve_index=False)
+            writer = writer or stack.enter_context(pq.ParquetWriter(temporary, rows.schema))
+            writer.write_table(rows.cast(writer.schema))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import clgnn
 from clgnn.data.arrays import mapped
 from clgnn.data.described import Counts
-from clgnn.data.stored import StoredGraph
+from clgnn.data.stored import PARTS, StoredGraph
 from clgnn.data.tables import Schema
 from clgnn.files import written
 
@@ -105,7 +105,7 @@ def open_graph(path: str | os.PathLike[str], verify: bool = False) -> StoredGrap
 def _read_meta(folder: Path) -> tuple[Counts, dict[str, dict[str, Any]]]:
     try:
         content = json.loads((folder / _META).read_text("utf-8"))
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise ValueError(
             f"{folder} is no graph: it has no {_META}; expected a folder that `clgnn prepare` wrote"
         ) from error
@@ -162,10 +162,18 @@ def _check_shapes(folder: Path, arrays: dict[str, NDArray[Any]], counts: Counts)
     wrong = None
     if indptr[0] != 0 or indptr[-1] != e or any((np.diff(part) < 0).any() for part in _parts(indptr, 1)):
         wrong = f"indptr.npy does not rise from 0 to {e}"
-    elif any(part.min() < 0 or part.max() >= n for part in _parts(indices)):
+    elif not _within(indices, n):
         wrong = f"indices.npy has nodes outside of 0 to {n - 1}"
+    elif "split" in arrays and any(
+        part.min() < 0 or part.max() >= len(PARTS) for part in _parts(arrays["split"])
+    ):
+        wrong = f"split.npy has parts outside of 0 to {len(PARTS) - 1}"
     if wrong is not None:
         raise ValueError(f"{folder} is damaged: {wrong}; copy it again, or prepare it again")
+
+
+def _within(array: NDArray[Any], count: int) -> bool:
+    return all(part.min() >= 0 and part.max() < count for part in _parts(array))
 
 
 def _parts(array: NDArray[Any], overlap: int = 0) -> Iterator[NDArray[Any]]:

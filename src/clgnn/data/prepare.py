@@ -23,10 +23,10 @@ from clgnn.data.described import Counts, dropped
 from clgnn.data.disk_table import DiskTable, open_table
 from clgnn.data.folder import FORMAT, IDS, write_meta, write_schema
 from clgnn.data.graph import known
-from clgnn.data.ids import Ids
+from clgnn.data.joined import ids_of
 from clgnn.data.links import edge_weights
 from clgnn.data.parts import split_parts
-from clgnn.data.reading import require
+from clgnn.data.reading import is_parquet, require
 from clgnn.data.steps import Steps, state_of
 from clgnn.data.stored import PARTS
 from clgnn.data.tables import Schema
@@ -64,10 +64,18 @@ class Preparation:
     def table(self, path: str, text: tuple[str, ...] = (), **reading: Any) -> DiskTable:
         """A table, which stays on disk; of CSV a Parquet file is made in the folder of the steps."""
         place = Path(os.path.abspath(path))
-        room = self.steps.folder / f"{('nodes', 'edges')[self._tables.index(place)]}.parquet"
-        if place.is_file() and not room.exists() and place.suffix.lower() not in (".parquet", ".pq"):
+        name = ("nodes", "edges")[self._tables.index(place)]
+        room = self.steps.folder / f"{name}.parquet"
+
+        def converted() -> None:
             self._check_space(place.stat().st_size, "")
             self.steps.begin()
+            self.progress(f"{name} from CSV", 0, 1)
+            open_table(path, room, text, **reading)
+            self.progress(f"{name} from CSV", 1, 1)
+
+        if place.is_file() and not is_parquet(place):
+            self.steps.once(f"{name} from CSV", converted)
         return open_table(path, room, text, **reading)
 
     def schema(self, nodes: DiskTable, edges: DiskTable, learn: Callable[[], Schema]) -> Schema:
@@ -80,8 +88,7 @@ class Preparation:
                     "--edge-features and --edge-type can't be kept in a graph on disk, which has weights "
                     "alone; leave them out, or fit from the tables"
                 )
-            if not self.steps.finished:
-                self._check_space(*_needed(schema, len(nodes), len(edges)))
+            self._check_space(*_needed(schema, len(nodes), len(edges)))
             return schema.to_json()
 
         return Schema.from_json(self.steps.once("schema", checked))
@@ -118,9 +125,8 @@ class Preparation:
     def _pairs(self, nodes: DiskTable, edges: DiskTable, schema: Schema) -> int:
         """Writes the ends of the edges as numbers of nodes; how many joined a node with itself."""
         room, total = self.steps.folder, len(edges)
-        cells = nodes[schema.id]
-        ids = Ids(cells)
-        cells.to_frame().to_parquet(self.steps.result / IDS, index=False)
+        ids = ids_of(nodes, schema.id, room, self.memory)
+        nodes[schema.id].to_frame().to_parquet(self.steps.result / IDS, index=False)
         ends = []
         for name, option in ((schema.source, "--source"), (schema.target, "--target")):
             require(edges, name, "edges", option)

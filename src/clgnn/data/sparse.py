@@ -16,9 +16,12 @@ with warnings.catch_warnings():  # torch says once that CSR is in beta; that is 
 
 
 def torch_csr(
-    matrix: sp.csr_array, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
+    matrix: sp.csr_array,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | str = "cpu",
+    index: type[np.signedinteger] = np.int64,
 ) -> Tensor:
-    """A SciPy CSR matrix ``[M, N]`` as a torch CSR tensor.
+    """A SciPy CSR matrix ``[M, N]`` as a torch CSR tensor, whose indices are of the type ``index``.
 
     Example:
         >>> import scipy.sparse as sp
@@ -26,8 +29,8 @@ def torch_csr(
         tensor([2.])
     """
     return torch.sparse_csr_tensor(
-        torch.from_numpy(matrix.indptr.astype(np.int64)),
-        torch.from_numpy(matrix.indices.astype(np.int64)),
+        torch.from_numpy(matrix.indptr.astype(index, copy=False)),
+        torch.from_numpy(matrix.indices.astype(index, copy=False)),
         torch.from_numpy(matrix.data).to(dtype),
         size=matrix.shape,
         check_invariants=False,

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
+from clgnn.data.arrays import shared
+
 if TYPE_CHECKING:
     from clgnn.data.described import Counts
     from clgnn.data.tables import Schema
@@ -115,7 +117,7 @@ PARTS = ("", "train", "val", "test", "observed")
 
 
 def outline(graph: StoredGraph) -> Data:
-    """The labels of a stored graph and the masks of its split, with x as a shape alone and no edges.
+    """The labels of a stored graph and the masks of its split; x as it is, and no edges.
 
     Example:
         >>> import torch
@@ -123,7 +125,7 @@ def outline(graph: StoredGraph) -> Data:
         >>> outline(stored(data)).x.shape
         torch.Size([2, 3])
     """
-    data = Data(x=torch.empty(graph.x.shape, device="meta"), y=torch.from_numpy(np.array(graph.y)))
+    data = Data(x=shared(graph.x), y=torch.from_numpy(np.array(graph.y)))
     if graph.split is not None:
         for name in ("train", "val"):
             data[f"{name}_mask"] = torch.from_numpy(np.asarray(graph.split) == PARTS.index(name))

@@ -47,6 +47,8 @@ class SparseMatrix:
 
     Args:
         csr: a sparse CSR tensor ``[M, N]``.
+        shared: parts of other matrices, of which equal ones are taken in place of one's own: operators of
+            one graph differ in their values alone, and the transpose of a symmetric one in nothing.
 
     Example:
         >>> import torch
@@ -55,17 +57,20 @@ class SparseMatrix:
         torch.Size([3, 2, 4])
     """
 
-    def __init__(self, csr: Tensor) -> None:
-        self.csr = csr
+    def __init__(self, csr: Tensor, shared: list[Tensor] | None = None) -> None:
+        self._shared = [] if shared is None else shared
+        self.csr = _sharing(csr, self._shared)
 
     @cached_property
     def transposed(self) -> Tensor:
-        return torch_csr(scipy_csr(self.csr).T.tocsr(), self.csr.dtype, self.csr.device)
+        a = scipy_csr(self.csr, np.int32 if self.csr.crow_indices().dtype == torch.int32 else np.int64)
+        made = torch_csr(a.T.tocsr(), self.csr.dtype, self.csr.device, a.indices.dtype.type)
+        return _sharing(made, self._shared)
 
     @cached_property
     def degree(self) -> Tensor:
         """The number of stored entries of each row, ``[M]``."""
-        return self.csr.crow_indices().diff()
+        return self.csr.crow_indices().diff().long()
 
     def __matmul__(self, dense: Tensor) -> Tensor:
         """``A @ H`` for H of shape ``[N, ...]``; the trailing dimensions are columns."""
@@ -79,6 +84,20 @@ class SparseMatrix:
         """``Aᵀ @ H``, which is the gradient of ``A @ H``; it has no gradient itself."""
         columns = dense.reshape(dense.size(0), -1).contiguous()
         return _multiply(self.transposed, columns).view(self.csr.size(1), *dense.shape[1:])
+
+
+def _sharing(csr: Tensor, shared: list[Tensor]) -> Tensor:
+    """The same matrix, with those of its parts that are shared already."""
+    parts = []
+    for part in (csr.crow_indices(), csr.col_indices(), csr.values()):
+        same = (one for one in shared if one.dtype == part.dtype and torch.equal(one, part))
+        found = next(same, None)
+        if found is None:
+            found = part
+            shared.append(part)
+        parts.append(found)
+    rows, columns, values = parts
+    return torch.sparse_csr_tensor(rows, columns, values, csr.shape, check_invariants=False)
 
 
 def propagation(
@@ -128,7 +147,10 @@ def propagation(
             root = sp.diags_array(np.where(degree > 0, degree**-0.5, 0))
             a = sp.csr_array(root @ a @ root)
     a.sort_indices()
-    operator = SparseMatrix(torch_csr(a, dtype, edge_index.device))
+    index = np.int32 if a.nnz < 1 << 31 else np.int64
+    operator = SparseMatrix(
+        torch_csr(a, dtype, edge_index.device, index), made.setdefault("parts of operators", [])
+    )
     made[key] = (edge_weight, version, operator)
     return operator
 
@@ -149,8 +171,16 @@ def keep_operator(
 
 
 def adjacency(graph: Graph) -> Tensor:
-    """Aᵀ as PyG's layers take it in place of ``edge_index``: CSR ``[N, N]``, one row per target."""
-    return propagation(graph.edge_index, graph.num_nodes, graph.edge_weight, "sum", dtype=graph.x.dtype).csr
+    """Aᵀ as PyG's layers take it in place of ``edge_index``: CSR ``[N, N]`` int64, one row per target."""
+    a = propagation(graph.edge_index, graph.num_nodes, graph.edge_weight, "sum", dtype=graph.x.dtype)
+    made = derived(a.csr)
+    if "long" not in made:
+        rows, columns = a.csr.crow_indices().long(), a.csr.col_indices().long()
+        made["long"] = torch.sparse_csr_tensor(
+            rows, columns, a.csr.values(), a.csr.shape, check_invariants=False
+        )
+    long: Tensor = made["long"]
+    return long
 
 
 def sample_neighbors(operator: SparseMatrix, size: int) -> SparseMatrix:
@@ -167,7 +197,7 @@ def sample_neighbors(operator: SparseMatrix, size: int) -> SparseMatrix:
         An operator whose rows sum to 1 (0 for a node without neighbours).
     """
     csr, degree = operator.csr, operator.degree
-    first = csr.crow_indices()[:-1]
+    first = csr.crow_indices()[:-1].long()
     offsets = torch.arange(size, device=csr.device).repeat(len(degree), 1)
     many = (degree > size).nonzero().squeeze(1)
     drawn = offsets[many]
@@ -186,6 +216,7 @@ def sample_neighbors(operator: SparseMatrix, size: int) -> SparseMatrix:
     crow = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
     values = values / total.clamp(min=torch.finfo(values.dtype).tiny)[rows]
     columns = csr.col_indices()[entries]
+    crow = crow.to(columns.dtype)
     return SparseMatrix(torch.sparse_csr_tensor(crow, columns, values, csr.shape, check_invariants=False))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from torch_geometric.data import Data
 
 from clgnn.estimators.labelling import Classes
 from clgnn.estimators.node import NodeEstimator
+
+BATCH = 1 << 18  # rows of a table at a time
 
 
 def predictions(
@@ -49,7 +51,33 @@ def predictions(
         >>> list(table)
         ['id', 'prediction', 'p(no)', 'p(yes)', 'confidence', 'spread', 'label_was_known']
     """
+    tables = in_batches(model, data, observed, ids=ids, id_name=id_name, classes=classes)
+    return pd.concat(list(tables), ignore_index=True)
+
+
+def in_batches(
+    model: NodeEstimator,
+    data: Data,
+    observed: Tensor | None = None,
+    *,
+    ids: Sequence[Any] | pd.Series[Any] | None = None,
+    id_name: str = "id",
+    classes: Sequence[str] | None = None,
+) -> Iterator[pd.DataFrame]:
+    """The same table, some rows at a time; the arguments are those of :func:`predictions`."""
     found, drawn = (part.float().cpu() for part in model._with_spread(*model._seen(data, observed)))
+    known = torch.zeros(len(found), dtype=torch.bool) if observed is None else observed
+    first = pd.RangeIndex(len(found)) if ids is None else ids
+    for begin in range(0, max(len(found), 1), BATCH):
+        rows = slice(begin, begin + BATCH)
+        columns = _columns(model, found[rows], classes)
+        columns |= {"spread": drawn[rows].numpy(), "label_was_known": known[rows].numpy()}
+        renamed = {name if name != id_name else f"{name}_": values for name, values in columns.items()}
+        yield pd.DataFrame({id_name: np.asarray(first[rows]), **renamed})
+
+
+def _columns(model: NodeEstimator, found: Tensor, classes: Sequence[str] | None) -> dict[str, Any]:
+    """What a model says of some nodes, by the names of the columns."""
     columns: dict[str, Any] = {}
     if isinstance(model.labelling_, Classes):
         names = [str(number) if classes is None else classes[number] for number in model.labelling_.values]
@@ -59,11 +87,7 @@ def predictions(
         columns["confidence"] = found[torch.arange(len(found)), chosen].numpy()
     else:
         columns |= {"prediction": found[:, 0].numpy(), "std": found[:, 1].numpy()}
-    columns["spread"] = drawn.numpy()
-    columns["label_was_known"] = np.zeros(len(found), bool) if observed is None else observed.numpy()
-    first = np.arange(len(found)) if ids is None else np.asarray(ids)
-    renamed = {name if name != id_name else f"{name}_": values for name, values in columns.items()}
-    return pd.DataFrame({id_name: first, **renamed})
+    return columns
 
 
 def read_probabilities(
