@@ -16,8 +16,8 @@ from benchmarks.baselines import PLAIN
 from clgnn import datasets, splits
 from clgnn.collective.averaging import average
 from clgnn.collective.component import build
-from clgnn.collective.learning import gradient_step
 from clgnn.collective.sampling import Categorical, LabelInput
+from clgnn.collective.step import Part, gradient_step
 from clgnn.data.graph import Graph, as_graph
 from clgnn.engine.field import receptive_field
 from clgnn.nn import SAGE
@@ -78,7 +78,9 @@ def our_step(
 
     def step() -> None:
         labels = label_input(predicted, y, shown, generator)
-        gradient_step(component, optimizer, graph, y, shown, labels, label_input.family.loss, 5.0)
+        gradient_step(
+            component, optimizer, [(0, Part(graph, y, shown, labels))], label_input.family.loss, 5.0
+        )
 
     return step
 
@@ -140,7 +142,7 @@ def variance_ratio(repeats: int = 200) -> dict[str, float]:
     sampled = LabelInput(family, "sampled", 10, "systematic")
     for _ in range(100):
         labels = sampled(predicted, y, shown, generator)
-        gradient_step(component, optimizer, graph, y, shown, labels, family.loss, 5.0)
+        gradient_step(component, optimizer, [(0, Part(graph, y, shown, labels))], family.loss, 5.0)
     component.eval()
     result = {}
     for name, sampling, k in (

@@ -28,6 +28,7 @@ from clgnn.cli.options import (
     set_threads,
     settings,
 )
+from clgnn.cli.processes import batch_options, batch_settings, joined, launch, started
 from clgnn.cli.tables import (
     add_start,
     feature_options,
@@ -58,8 +59,8 @@ _CHOICES = list(dict.fromkeys(["collective", "best", *METHODS, *REGRESSION_METHO
 @option("--out", required=True, type=click.Path(path_type=Path), group=_MODEL, help="Write the model to this "
         "folder.")  # fmt: skip
 @option("--force", is_flag=True, group=_MODEL, help="Replace a model that is there.")
-@option("--resume", is_flag=True, group=_MODEL, help="Go on after the last iteration that an interrupted fit "
-        "finished.")  # fmt: skip
+@option("--resume", is_flag=True, group=_MODEL, help="Go on where an interrupted fit was, at most half a "
+        "minute before it ended.")  # fmt: skip
 @option("--method", default="collective", type=click.Choice(_CHOICES), group=_MODEL,
         help="Use collective learning, one of its rivals, or the best of a comparison.")  # fmt: skip
 @option("--from", "comparison", type=click.Path(exists=True, file_okay=False), group=_MODEL,
@@ -74,6 +75,7 @@ _CHOICES = list(dict.fromkeys(["collective", "best", *METHODS, *REGRESSION_METHO
         "which on a node is of the second class, on the validation labels, by this metric: accuracy, "
         "balanced_accuracy, macro_f1 or f1:CLASS.")  # fmt: skip
 @start_option
+@batch_options
 @settings
 @output_options
 def fit(
@@ -91,43 +93,80 @@ def fit(
     Labels that are blank are unknown. --test-labels says whether the graphs you will predict on have labels:
     none, or some (partial), which the model then learns to use.
     """
+    number = options.pop("processes")
+    if number > 1 and not started():
+        _check_processes(number, options)
+        launch(number)
+        return
+    with joined() as first:
+        _run(label, out, force, resume, method, quiet, as_json, first, options)
+
+
+def _check_processes(number: int, options: dict[str, Any]) -> None:
+    if options["batch_size"] is None:
+        raise ValueError(f"--processes {number} share the parts of a batch; say its size: --batch-size")
+    if number > options["parts"]:
+        raise ValueError(f"--processes {number} are more than the parts of a batch; raise --parts")
+
+
+def _run(
+    label: str | tuple[str, ...] | None,
+    out: Path,
+    force: bool,
+    resume: bool,
+    method: str,
+    quiet: bool,
+    as_json: bool,
+    first: bool,
+    options: dict[str, Any],
+) -> None:
+    """The fit itself; of several processes, the ``first`` one writes."""
     from clgnn.data.described import schema_text
+    from clgnn.data.graph import as_list
     from clgnn.data.marks import marks
+    from clgnn.engine import processes
     from clgnn.estimators import checkpoints
     from clgnn.estimators.metrics import majority
 
     out = Path(out.absolute().resolve())
     interrupted = out.with_name(out.name + ".partial")
     _check_output(out, interrupted, resume, force)
+    batches = batch_settings(options)
     given = {**parameters(options), "class_weight": options.pop("class_weight")}
-    nodes, data, schema, counts = read_to_fit(label, options)
+    nodes, data, schema, counts = read_to_fit(label, options, in_parts=bool(batches))
+    y = as_list(data)[0].y
     set_threads(options["threads"], data, given["num_samples"])
-    masks = _masks(data, nodes, options["split"], options["val_share"], given["seed"])
+    masks = _masks(y, nodes, options["split"], options["val_share"], given["seed"])
     train, validation, observed = masks
-    _check_classes(schema, data.y, train, validation)
-    by = _threshold_metric(options["threshold"], schema, data.y, train, validation)
+    _check_classes(schema, y, train, validation)
+    by = _threshold_metric(options["threshold"], schema, y, train, validation)
     if given["start"] == "given" and options["start_predictions"] is None:
         raise ValueError("--start given needs first predictions; name their table with --start-predictions")
     if options["start_predictions"] is not None:
         given["start"] = "given"
-        add_start(data, options["start_predictions"], nodes, schema, data.y[train].unique().tolist())
+        add_start(data, options["start_predictions"], nodes, schema, y[train].unique().tolist())
     model = _model(method, options["comparison"], schema, given)
     if not as_json and not quiet:
         show_tables(schema, counts, (int(train.sum()), int(validation.sum())))
     if resume and not model.resumable:
         raise ValueError(f"--resume is for fits in iterations, and --method {method} has none; leave it out")
-    if force and not resume and model.resumable:
+    if batches and not model.takes_stored:
+        raise ValueError(f"--batch-size is for collective learning, not for --method {method}; leave it out")
+    if force and not resume and model.resumable and first:
         checkpoints.discard(interrupted)
-    _fit(model, data, *masks, interrupted, quiet)
+    processes.wait()
+    _fit(model, data, *masks, interrupted, quiet, batches)
     accuracy = _after(model, data, *masks, by)
     learned = train if observed is None or not model.trains_on_observed else train | observed
     seen = (learned | validation).numpy()
-    learned_from = marks(nodes[schema.id], data.x, seen.nonzero()[0])
+    if not first:
+        return
+    learned_from = marks(nodes[schema.id], as_list(data)[0].x, seen.nonzero()[0])
     extra = {"table": schema.to_json(), "learned_from": learned_from}
     model.save(out, force, extra=extra, schema=schema_text(schema, counts))
     if model.resumable:
         checkpoints.discard(interrupted)
-    judged = data.y[validation]
+    judged = y[validation]
     if as_json:
         numbers = {"train": int(train.sum()), "validation": int(validation.sum())}
         print_json({
@@ -147,6 +186,7 @@ def _fit(
     observed: Tensor | None,
     interrupted: Path,
     quiet: bool,
+    batches: dict[str, Any],
 ) -> None:
     from clgnn.estimators.checkpoints import finished_epochs
 
@@ -161,9 +201,9 @@ def _fit(
     finished = finished_epochs(interrupted) if model.resumable else []
     try:
         with Bars(quiet, model.metric_name) as bars, bars.fit("fit", model, finished) as on_epoch:
-            model.fit(data, train, chosen, observed_mask=observed, on_epoch=on_epoch, **resumable)
+            model.fit(data, train, chosen, observed_mask=observed, on_epoch=on_epoch, **resumable, **batches)
     except KeyboardInterrupt:
-        hint = "; the same command with --resume goes on after the last iteration that was finished"
+        hint = "; the same command with --resume goes on where it was"
         errors.print(f"Interrupted{hint if interrupted.exists() else ''}.", highlight=False)
         raise click.exceptions.Exit(130) from None
 
@@ -282,19 +322,20 @@ def _check_output(out: Path, interrupted: Path, resume: bool, force: bool) -> No
             raise ValueError(f"--out {out} is a folder with files in it, and no model; choose another")
         if not force:
             raise ValueError(f"{out} exists; choose another --out, or --force to replace the model in it")
-    if (interrupted / "checkpoint.json").exists() and not (resume or force):
+    left = ("checkpoint.json", "snapshot.safetensors")
+    if any((interrupted / name).exists() for name in left) and not (resume or force):
         raise ValueError(
             f"{interrupted} holds a fit that was interrupted; --resume goes on with it, --force starts anew"
         )
 
 
 def _masks(
-    data: Data, nodes: pd.DataFrame, split: str | None, share: float, seed: int
+    y: Tensor, nodes: pd.DataFrame, split: str | None, share: float, seed: int
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """The labels to learn from, to choose by, and to show while validating (None: those to learn from)."""
     from clgnn.data.parts import hold_out, split_masks
 
-    return (*hold_out(data.y, share, seed), None) if split is None else split_masks(data.y, nodes, split)
+    return (*hold_out(y, share, seed), None) if split is None else split_masks(y, nodes, split)
 
 
 def _check_classes(schema: Schema, y: Tensor, train: Tensor, validation: Tensor) -> None:

@@ -32,17 +32,18 @@ def graph_option(command: Command) -> Command:
     return option("--graph", type=click.Path(), group="Tables", help=text)(command)
 
 
-def as_input(graph: StoredGraph) -> Data:
-    """What an estimator is given: the graph in memory."""
-    return graph.to_data()
+def as_input(graph: StoredGraph, in_parts: bool = False) -> Any:
+    """What an estimator is given: the graph in memory, or as it is where only parts of it are to be there."""
+    return graph if in_parts else graph.to_data()
 
 
 def read_to_fit(
-    label: str | tuple[str, ...] | None, options: dict[str, Any]
-) -> tuple[pd.DataFrame, Data, Schema, Counts]:
+    label: str | tuple[str, ...] | None, options: dict[str, Any], in_parts: bool = False
+) -> tuple[pd.DataFrame, Any, Schema, Counts]:
     """The table of nodes, the graph, how it is read and what was dropped, from tables or from a folder.
 
-    Of a folder the table has the ids and the split, which ``options["split"]`` then names.
+    Of a folder the table has the ids and the split, which ``options["split"]`` then names. With ``in_parts``
+    its graph is a ``StoredGraph``.
     """
     from clgnn.data.described import counted
 
@@ -58,7 +59,7 @@ def read_to_fit(
         raise ValueError(f"--graph {path} has no labels; prepare it with --label to fit a model")
     _check_label(path, schema, label)
     assert graph.counts is not None
-    return nodes, as_input(graph), schema, graph.counts
+    return nodes, as_input(graph, in_parts), schema, graph.counts
 
 
 def read_graph(

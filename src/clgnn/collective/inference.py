@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from clgnn.collective.averaging import average, each_sample
 from clgnn.collective.component import Component
-from clgnn.collective.sampling import LabelInput, stream
+from clgnn.collective.sampling import LabelInput
 from clgnn.collective.start import Start
 from clgnn.data.graph import Graph
+from clgnn.engine.packed import Packed, codes
+from clgnn.engine.streamed import Streamed
+from clgnn.engine.streaming import outputs_at
 
 PREDICTION = 2**31
 """Sets the draws of a prediction apart from those of training."""
@@ -37,21 +41,48 @@ class TestGraph:
 
     __test__ = False  # its name does not make it a test
 
-    graph: Graph
+    graph: Graph | Streamed
     y: Tensor
     masks: Sequence[Tensor]
     label_input: LabelInput
     seed: int
     start: Start | None = None
 
-    def inputs(self, t: int, predicted: Tensor | None) -> list[Tensor]:
-        """The label columns of iteration t, ``[N, K, C]`` for each mask, given the predictions of t - 1."""
-        generator = stream(self.graph.x.device, self.seed, PREDICTION, t)
-        return [self.label_input(predicted, self.y, mask, generator) for mask in self.masks]
+    def inputs(self, t: int, predicted: Tensor | None) -> list[Any]:
+        """The label columns of iteration t, ``[N, K, C]`` for each mask, given the predictions of t - 1.
+
+        A tensor, or :class:`~clgnn.engine.packed.Packed` on a graph that is gone through in pieces.
+        """
+        return [
+            drawn(self.label_input, self.graph, predicted, self.y, mask, self.seed, PREDICTION, t, number)
+            for number, mask in enumerate(self.masks)
+        ]
+
+
+def drawn(
+    label_input: LabelInput,
+    graph: Graph | Streamed,
+    predicted: Tensor | None,
+    y: Tensor,
+    shown: Tensor,
+    *key: int,
+) -> Any:
+    """The label columns of all nodes, ``[N, K, C]``; those of a large graph in as little room as possible."""
+    blocks = label_input.in_blocks(predicted, y, shown, *key)
+    if isinstance(graph, Graph):
+        return torch.cat([labels for _, labels in blocks])
+    made: Tensor | None = None
+    for rows, labels in blocks:
+        content = codes(labels) if label_input.one_hot else labels
+        if made is None:
+            made = graph.room(len(y), *content.shape[1:], dtype=content.dtype)
+        made[rows] = content
+    assert made is not None
+    return Packed(made, label_input.columns) if label_input.one_hot else made
 
 
 @torch.no_grad()
-def predict(component: Component, graph: Graph, inputs: Iterable[Tensor]) -> Tensor:
+def predict(component: Component, graph: Graph | Streamed, inputs: Iterable[Any]) -> Tensor:
     r"""One iteration of the recursion, the mean over J inputs of K samples each, ``[N, outputs]``.
 
     .. math::
@@ -59,7 +90,17 @@ def predict(component: Component, graph: Graph, inputs: Iterable[Tensor]) -> Ten
         \mathrm{GNN}(X_{Y_L, \hat Y_k^{(t-1)}, M_j}, A; \Theta_t)_v
     """
     component.eval()
-    return torch.stack([average(component, graph, labels) for labels in inputs]).mean(dim=0)
+    outputs = [average(component, graph, labels) for labels in inputs]
+    return outputs[0] if len(outputs) == 1 else torch.stack(outputs).mean(dim=0)
+
+
+@torch.no_grad()
+def predict_at(component: Component, graph: Streamed, chosen: Tensor, inputs: Sequence[Any]) -> Tensor:
+    """As :func:`predict`, for the chosen nodes, bool ``[N]``, of a large graph: ``[n, outputs]``."""
+    component.eval()
+    nodes = chosen.nonzero().squeeze(1)
+    of = component.runner, component.head, graph, nodes
+    return torch.stack([outputs_at(*of, labels) for labels in inputs]).mean(dim=0)
 
 
 def stages(components: Sequence[Component], test: TestGraph) -> Iterator[Tensor]:

@@ -2,55 +2,28 @@
 
 from __future__ import annotations
 
-import copy
 import math
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from clgnn.collective.averaging import average
+from clgnn.collective.batches import Batches, Batching
 from clgnn.collective.component import Component
-from clgnn.collective.inference import TestGraph, infer, predict
+from clgnn.collective.inference import TestGraph, infer, predict, predict_at
+from clgnn.collective.iteration import Diverged, Epoch, Iteration, Schedule, Snapshots, Verdict, iterate
 from clgnn.collective.sampling import LabelInput
 from clgnn.collective.start import Start
+from clgnn.collective.step import Loss, Part, gradient_step
 from clgnn.collective.under_masks import UnderMasks
 from clgnn.data.graph import Graph, known
 from clgnn.engine.field import receptive_field
+from clgnn.engine.streamed import Streamed
 
-
-@dataclass(frozen=True)
-class Schedule:
-    """How an iteration is optimised: at most ``max_epochs`` gradient steps, the best of them kept.
-
-    Every ``eval_every`` of them, and the last, is validated. A ``scheduler`` of learning rates is made from
-    the optimiser, and steps after each epoch.
-    """
-
-    max_epochs: int
-    patience: int
-    optimizer: Callable[[list[nn.Parameter]], torch.optim.Optimizer]
-    max_grad_norm: float
-    eval_every: int = 1
-    scheduler: Callable[[torch.optim.Optimizer], Any] | None = None
-
-
-class Verdict(NamedTuple):
-    """What validation says; the larger is the better one.
-
-    Attributes:
-        score: the metric, negative where lower is better, and the lowest of all where it is NaN.
-        closeness: minus the log loss, which decides between equal scores.
-        metric: the metric as it is.
-    """
-
-    score: float
-    closeness: float
-    metric: float
+__all__ = ["Diverged", "Epoch", "Iteration", "Problem", "Schedule", "Validation", "Verdict", "learn"]
 
 
 @dataclass(frozen=True)
@@ -93,11 +66,12 @@ class Problem:
             M = 0 they also are the Ŷ that training draws from.
         seed: where the randomness comes from.
         start: the first predictions; None for the paper's, which are those of Θ_0 with label columns.
+        batching: how an epoch is split, on a graph that is gone through in pieces.
         loss: of the outputs ``[n, outputs]`` and labels ``[n]`` of the targets; None for their mean negative
             log-likelihood.
     """
 
-    graph: Graph
+    graph: Graph | Streamed
     y: Tensor
     label_input: LabelInput
     mask: Callable[[torch.Generator], Tensor] | None = None
@@ -105,71 +79,8 @@ class Problem:
     test: TestGraph | None = None
     seed: int = 0
     start: Start | None = None
-    loss: Callable[[Tensor, Tensor], Tensor] | None = None
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """One line of the history."""
-
-    iteration: int
-    epoch: int
-    loss: float
-    metric: float
-    seconds: float
-
-
-@dataclass
-class Iteration:
-    """Θ_t, how it came about, and whether a callback has ended the fit in it."""
-
-    component: Component
-    epochs: list[Epoch] = field(default_factory=list)
-    stopped: bool = False
-
-
-class Diverged(ValueError):
-    """Training can't go on: the loss is not a number."""
-
-
-def gradient_step(
-    component: Component,
-    optimizer: torch.optim.Optimizer,
-    graph: Graph,
-    y: Tensor,
-    shown: Tensor,
-    labels: Tensor,
-    loss_of: Callable[[Tensor, Tensor], Tensor],
-    max_grad_norm: float = math.inf,
-) -> float:
-    r"""One step on the pseudolikelihood of the labels that the mask hides.
-
-    .. math::
-        -\frac{1}{|\bar M|} \sum_{v \in V_L} \bar M_v \log \sigma(W \bar Z_v(M; \Theta) + b)_{y_v}
-
-    The graph may be a part of a larger one: nothing here asks where it comes from.
-
-    Args:
-        component: Θ, W and b, which are updated.
-        optimizer: of their parameters.
-        graph: N nodes.
-        y: the training labels ``[N]``, unknown elsewhere.
-        shown: the mask M, bool ``[N]``; the labels outside of it are the targets.
-        labels: the label columns of the K samples under this mask, ``[N, K, C]``.
-        loss_of: the mean negative log-likelihood of outputs and labels.
-        max_grad_norm: gradients are clipped to this norm, the condition of proposition 2.
-
-    Returns:
-        The loss.
-    """
-    component.train()
-    optimizer.zero_grad()
-    targets = known(y) & ~shown
-    loss = loss_of(average(component, graph, labels)[targets], y[targets])
-    loss.backward()
-    nn.utils.clip_grad_norm_(component.parameters(), max_grad_norm)
-    optimizer.step()
-    return loss.item()
+    loss: Loss | None = None
+    batching: Batching = field(default_factory=Batching)
 
 
 def learn(
@@ -179,6 +90,7 @@ def learn(
     schedule: Schedule,
     finished: Sequence[Component] = (),
     on_epoch: Callable[[Epoch], Any] = lambda epoch: None,
+    snapshots: Snapshots | None = None,
 ) -> Iterator[Iteration]:
     """Learns Θ_0, .., Θ_T, one after the other.
 
@@ -192,6 +104,7 @@ def learn(
         schedule: of each iteration.
         finished: Θ_0, .., Θ_{t-1} of an earlier run.
         on_epoch: called after each epoch. If it gives True, the iteration ends there, and so does all.
+        snapshots: where an iteration is written down from time to time, and goes on from; None for nowhere.
 
     Yields:
         Iterations t, .., T.
@@ -205,7 +118,7 @@ def learn(
         with torch.random.fork_rng():
             torch.manual_seed(module_seed)
             steps = _Steps(problem, t, start(components), components, predicted, under_masks)
-            iteration = _iterate(steps, schedule, on_epoch)
+            iteration = iterate(steps, schedule, on_epoch, snapshots)
         components.append(iteration.component)
         if iteration.stopped:
             yield iteration
@@ -240,27 +153,47 @@ class _Steps:
         self.predicted, self.under_masks = predicted, under_masks
         columns, graph, runner = problem.label_input.columns, problem.graph, component.runner
         step_seed = int(np.random.SeedSequence([problem.seed, t]).generate_state(2)[0])
-        self.generator = torch.Generator(graph.x.device).manual_seed(step_seed)
+        self.generator = torch.Generator(graph.home).manual_seed(step_seed)
         self.hidden = torch.zeros_like(known(problem.y))  # M = 0
+        if problem.validation is not None and problem.test is not None:
+            # the same draws in every epoch, so that epochs can be compared
+            self.inputs = problem.test.inputs(t, predicted)
+        if isinstance(graph, Streamed):
+            self.num_parts = problem.batching.num_parts
+            self.batches = Batches(problem, t, component)
+            return
+        self.num_parts = 1
         self.part, self.nodes = receptive_field(runner, graph, known(problem.y), columns)
         if problem.validation is not None and problem.test is not None:
             judged = problem.validation.judged
             self.judged_part, around = receptive_field(runner, graph, judged, columns)
             self.judged = judged[around]
-            # the same draws in every epoch, so that epochs can be compared
-            self.inputs = [labels[around] for labels in problem.test.inputs(t, predicted)]
+            self.inputs = [labels[around] for labels in self.inputs]
 
-    def step(self, epoch: int, optimizer: torch.optim.Optimizer, max_grad_norm: float) -> float:
-        """One gradient step; gives its loss."""
-        problem, nodes = self.problem, self.nodes
+    def epoch(self, number: int, first: int = 0) -> Iterator[tuple[int, Iterable[tuple[int, Part]]]]:
+        """The steps of an epoch from the first that is left: how many targets each has, and its parts."""
         shown, predicted = self.hidden, self.predicted
         if self.under_masks is not None:
-            shown, predicted = self.under_masks(epoch, self.before)
-        here = None if predicted is None else predicted[nodes]
-        y, shown = problem.y[nodes], shown[nodes]
-        labels = problem.label_input(here, y, shown, self.generator)
-        loss_of = problem.loss or problem.label_input.family.loss
-        loss = gradient_step(self.component, optimizer, self.part, y, shown, labels, loss_of, max_grad_norm)
+            shown, predicted = self.under_masks(number, self.before)
+        if isinstance(self.problem.graph, Streamed):
+            return self.batches.epoch(number, shown, predicted, first)
+        if first > 0:  # one step is all
+            return iter(())
+        here = None if predicted is None else predicted[self.nodes]
+        y, shown = self.problem.y[self.nodes], shown[self.nodes]
+        labels = self.problem.label_input(here, y, shown, self.generator)
+        return iter([(1, [(0, Part(self.part, y, shown, labels))])])
+
+    def step(
+        self,
+        epoch: int,
+        parts: Iterable[tuple[int, Part]],
+        optimizer: torch.optim.Optimizer,
+        max_grad_norm: float,
+    ) -> float:
+        """One gradient step; gives its loss."""
+        loss_of = self.problem.loss or self.problem.label_input.family.loss
+        loss = gradient_step(self.component, optimizer, parts, loss_of, max_grad_norm, self.num_parts)
         if not math.isfinite(loss):
             raise Diverged(
                 f"the loss is {loss} in epoch {epoch} of iteration {self.t}; expected a number: use a lower "
@@ -270,50 +203,9 @@ class _Steps:
 
     def validate(self) -> Verdict | None:
         """What validation says of the weights as they are now; None without validation."""
-        validation = self.problem.validation
+        validation, graph = self.problem.validation, self.problem.graph
         if validation is None:
             return None
+        if isinstance(graph, Streamed):
+            return validation.rank(predict_at(self.component, graph, validation.judged, self.inputs))
         return validation.rank(predict(self.component, self.judged_part, self.inputs)[self.judged])
-
-
-def _iterate(steps: _Steps, schedule: Schedule, on_epoch: Callable[[Epoch], Any]) -> Iteration:
-    """Iteration t: from the weights that it starts with to those of the best epoch."""
-    component = steps.component
-    optimizer = schedule.optimizer(list(component.parameters()))
-    scheduler = None if schedule.scheduler is None else schedule.scheduler(optimizer)
-    stopped = False
-    epochs: list[Epoch] = []
-    best: Verdict | None = None
-    best_epoch, best_state = 0, None
-    began = time.perf_counter()
-    for epoch in range(schedule.max_epochs):
-        loss = steps.step(epoch, optimizer, schedule.max_grad_norm)
-        due = (epoch + 1) % schedule.eval_every == 0 or epoch + 1 == schedule.max_epochs
-        verdict = steps.validate() if due else None
-        if verdict is not None and (best is None or verdict > best):
-            best, best_epoch = verdict, epoch
-            best_state = copy.deepcopy(component.state_dict())
-        metric = math.nan if verdict is None else verdict.metric
-        epochs.append(Epoch(steps.t, epoch, loss, metric, time.perf_counter() - began))
-        _adjust(scheduler, verdict)
-        stopped = on_epoch(epochs[-1]) is True
-        if stopped:
-            break
-        if best is not None and due and epoch - best_epoch >= schedule.patience:
-            break
-    if best_state is not None:
-        component.load_state_dict(best_state)
-    if not all(bool(torch.isfinite(weight).all()) for weight in component.parameters()):
-        raise Diverged(
-            f"weights of iteration {steps.t} are no numbers any more; use a lower learning rate (lr)"
-        )
-    return Iteration(component.eval(), epochs, stopped)
-
-
-def _adjust(scheduler: Any, verdict: Verdict | None) -> None:
-    """Sets the learning rate of the next epoch; a scheduler that waits for a plateau sees the score."""
-    if isinstance(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
-        if verdict is not None:
-            scheduler.step(-verdict.score)  # it lowers the rate when this does not fall
-    elif scheduler is not None:
-        scheduler.step()

@@ -5,6 +5,7 @@ A draw is the inverse distribution function at a uniform point, so that the same
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
@@ -14,6 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 Sampling = Literal["systematic", "iid"]
+BLOCK = 65_536
+"""So many nodes have draws of their own stream of random numbers."""
 
 
 def stream(device: torch.device, *numbers: int) -> torch.Generator:
@@ -98,6 +101,9 @@ class LabelDistribution(Protocol):
     def loss(self, parameters: Tensor, y: Tensor) -> Tensor:
         """Mean negative log-likelihood."""
 
+    def mass(self, y: Tensor) -> float:
+        """What the mean of :meth:`loss` divides by: the weight of known labels ``[n]``."""
+
 
 @dataclass(frozen=True)
 class Categorical:
@@ -146,6 +152,11 @@ class Categorical:
         weight = None if self.class_weight is None else parameters.new_tensor(self.class_weight)
         return F.cross_entropy(parameters, y, weight=weight)
 
+    def mass(self, y: Tensor) -> float:
+        if self.class_weight is None:
+            return float(len(y))
+        return float(torch.tensor(self.class_weight, dtype=torch.double)[y.cpu()].sum())
+
 
 @dataclass(frozen=True)
 class Gaussian:
@@ -184,6 +195,9 @@ class Gaussian:
 
     def loss(self, parameters: Tensor, y: Tensor) -> Tensor:
         return F.gaussian_nll_loss(parameters[:, 0], y, self.scale(parameters) ** 2, full=True)
+
+    def mass(self, y: Tensor) -> float:
+        return float(len(y))
 
 
 @dataclass(frozen=True)
@@ -235,6 +249,9 @@ class Bernoulli:
         there = ~y.isnan()
         return F.binary_cross_entropy_with_logits(parameters[there], y[there].to(parameters.dtype))
 
+    def mass(self, y: Tensor) -> float:
+        return float((~y.isnan()).sum())
+
 
 @dataclass(frozen=True)
 class LabelInput:
@@ -261,6 +278,31 @@ class LabelInput:
     @property
     def columns(self) -> int:
         return 0 if self.labels == "none" else self.num_identifiers or self.family.columns
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether label columns are one-hot, or zero."""
+        classes = isinstance(self.family, Categorical) and self.labels not in ("soft", "none")
+        return (classes or self.labels == "identifiers") and self.columns < 256
+
+    def in_blocks(
+        self, predicted: Tensor | None, y: Tensor, shown: Tensor, *key: int
+    ) -> Iterator[tuple[slice, Tensor]]:
+        """The input of all nodes, block by block of :data:`BLOCK` of them; arguments as for a call.
+
+        The draws of a block depend on the key and on its number alone: not on the order in which blocks are
+        gone through, nor on who does it.
+
+        Yields:
+            The rows, and their label columns.
+        """
+        # a block in which no label is shown would have one sample only
+        k = shown.size(1) if shown.dim() == 2 and self.labels != "none" else 1
+        for number, first in enumerate(range(0, len(y), BLOCK)):
+            rows = slice(first, first + BLOCK)
+            here = None if predicted is None else predicted[rows]
+            labels = self(here, y[rows], shown[rows], stream(y.device, *key, number))
+            yield rows, labels.expand(-1, max(k, labels.size(1)), -1)
 
     def __call__(
         self, predicted: Tensor | None, y: Tensor, shown: Tensor, generator: torch.Generator

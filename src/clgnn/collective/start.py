@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -18,8 +18,9 @@ from torch import Tensor
 from clgnn.collective.averaging import average
 from clgnn.collective.component import Component
 from clgnn.data.graph import Graph
+from clgnn.engine.streamed import Streamed
 
-Predictor: TypeAlias = Callable[[Graph, Tensor], Tensor]
+Predictor: TypeAlias = Callable[[Any, Tensor], Tensor]
 """Of a graph and the labels shown ``[N]``: the parameters of label distributions, ``[N, outputs]``."""
 
 
@@ -40,9 +41,9 @@ class Start:
         """The plain GNN; the label columns of a module that always has some are zeros."""
 
         @torch.no_grad()
-        def predict(graph: Graph, y: Tensor) -> Tensor:
+        def predict(graph: Graph | Streamed, y: Tensor) -> Tensor:
             component.eval()
-            nothing = torch.zeros(graph.num_nodes, 1, component.columns, device=graph.x.device)
+            nothing = torch.zeros(graph.num_nodes, 1, component.columns, device=graph.home)
             return average(component, graph, nothing)
 
         return cls(predict)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+import torch
 from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
+from torch import Tensor
 
 
 class ArrayWriter:
@@ -67,3 +70,10 @@ def mapped(path: str | PathLike[str]) -> NDArray[Any]:
             raise
         found = np.load(path, allow_pickle=False)
     return found
+
+
+def shared(array: NDArray[Any]) -> Tensor:
+    """An array as a tensor that shares its memory, also if it is mapped and can't be written to."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that the tensor must not be written to
+        return torch.from_numpy(array)

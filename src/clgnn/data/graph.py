@@ -24,12 +24,15 @@ from torch_geometric.data import Data, HeteroData
 import clgnn.data.sparse  # noqa: F401  (silences torch's word that CSR is in beta)
 from clgnn.data.derived import derived
 from clgnn.data.hetero import Hetero, labelled_part
+from clgnn.data.stored import StoredGraph, outline
 
-Graphs: TypeAlias = Data | HeteroData | Sequence[Data]
+Graphs: TypeAlias = Data | HeteroData | Sequence[Data] | StoredGraph
 Mask: TypeAlias = Any  # a bool [N] or the indices of the chosen nodes; a list of them for several graphs
 Nodes: TypeAlias = Tensor | list[Tensor]
 """One row for each node; a list of such tensors when a list of graphs was given."""
 
+ONE = (Data, HeteroData, StoredGraph)
+"""What one graph may be."""
 SPARSE_BELOW = 0.1
 
 
@@ -61,6 +64,19 @@ class Graph:
     def num_nodes(self) -> int:
         return self.x.size(0)
 
+    @property
+    def num_features(self) -> int:
+        return self.x.size(1)
+
+    @property
+    def device(self) -> torch.device:
+        return self.x.device
+
+    @property
+    def home(self) -> torch.device:
+        """Where labels and predictions of all nodes are."""
+        return self.x.device
+
     def of_edges(self) -> tuple[Tensor | None, ...]:
         """What the graph has of its edges: weights, features and types."""
         return self.edge_weight, self.edge_attr, self.edge_type
@@ -82,6 +98,8 @@ def as_list(data: Graphs) -> list[Data]:
     expected = "expected a torch_geometric Data with x and edge_index, or a list of them"
     if isinstance(data, HeteroData):
         return [labelled_part(data)]
+    if isinstance(data, StoredGraph):
+        return [outline(data)]
     if not isinstance(data, Data) and not isinstance(data, Sequence):
         raise ValueError(f"the graph is a {type(data).__name__}; {expected}")
     graphs = [data] if isinstance(data, Data) else list(data)
@@ -231,7 +249,7 @@ def _is_integer(tensor: Tensor) -> bool:
 def as_mask(mask: Mask, data: Graphs, name: str) -> Tensor:
     """A mask over all nodes, bool ``[N]``, from a bool mask, from node indices, or from a list of either."""
     graphs = as_list(data)
-    parts = [mask] if isinstance(data, Data | HeteroData) else mask
+    parts = [mask] if isinstance(data, ONE) else mask
     if not isinstance(parts, Sequence) or len(parts) != len(graphs):
         raise ValueError(f"{name} must be a list with one mask for each of the {len(graphs)} graphs")
     return torch.cat(
@@ -345,6 +363,6 @@ def disjoint(a: Tensor, b: Tensor, a_name: str, b_name: str) -> None:
 
 def by_graph(rows: Tensor, data: Graphs) -> Nodes:
     """Rows of all nodes, split into those of each graph if a list of graphs was given."""
-    if isinstance(data, Data | HeteroData):
+    if isinstance(data, ONE):
         return rows
     return list(rows.split([graph.x.size(0) for graph in data]))

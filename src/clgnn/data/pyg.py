@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NoReturn
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import EdgeAttr, FeatureStore, GraphStore, TensorAttr
 from torch_geometric.data.graph_store import EdgeLayout
 
+from clgnn.data.arrays import shared
 from clgnn.data.stored import StoredGraph
 
 EDGE = ("node", "to", "node")
@@ -75,10 +74,3 @@ class Stores(FeatureStore, GraphStore):  # type: ignore[misc]
         raise ValueError("a stored graph can't be written to; change its tables, and prepare it again")
 
     _put_tensor = _remove_tensor = _put_edge_index = _remove_edge_index = _refuse
-
-
-def shared(array: NDArray[Any]) -> Tensor:
-    """An array as a tensor that shares its memory, also if it is mapped and can't be written to."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that the tensor must not be written to
-        return torch.from_numpy(array)

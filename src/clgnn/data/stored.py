@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
+from clgnn.data.arrays import shared
+
 if TYPE_CHECKING:
     from clgnn.data.described import Counts
     from clgnn.data.tables import Schema
@@ -112,6 +114,22 @@ class StoredGraph:
 
 PARTS = ("", "train", "val", "test", "observed")
 """The parts of a split, by their number; 0 is a node without one."""
+
+
+def outline(graph: StoredGraph) -> Data:
+    """The labels of a stored graph and the masks of its split; x as it is, and no edges.
+
+    Example:
+        >>> import torch
+        >>> data = Data(x=torch.ones(2, 3), edge_index=torch.tensor([[0], [1]]), y=torch.tensor([0, 1]))
+        >>> outline(stored(data)).x.shape
+        torch.Size([2, 3])
+    """
+    data = Data(x=shared(graph.x), y=torch.from_numpy(np.array(graph.y)))
+    if graph.split is not None:
+        for name in ("train", "val"):
+            data[f"{name}_mask"] = torch.from_numpy(np.asarray(graph.split) == PARTS.index(name))
+    return data
 
 
 def stored(data: Data) -> StoredGraph:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
@@ -24,16 +25,20 @@ from torch.nn.parameter import is_lazy
 
 from clgnn.collective.component import Component
 from clgnn.collective.learning import Epoch, Iteration
+from clgnn.engine import processes
+from clgnn.estimators import snapshots
 from clgnn.files import written
 
 FORMAT = 2
 _PLAIN = (str, bytes, int, float, complex, list, tuple, dict, np.generic, type(None))
 _STATE, _WEIGHTS = "checkpoint.json", "{}.weights.safetensors"
-_OWN = re.compile(r"checkpoint\.json|\d+\.weights\.safetensors")
-_LEFT = re.compile(r"\.(checkpoint\.json|\d+\.weights\.safetensors)\.\w+")
+_OWN = re.compile(r"checkpoint\.json|snapshot\.safetensors|\d+\.weights\.safetensors")
+_LEFT = re.compile(rf"\.({_OWN.pattern})\.\w+")
 
 
-def fingerprint(parameters: dict[str, Any], tensors: Iterable[Tensor | None], kind: str = "") -> str:
+def fingerprint(
+    parameters: dict[str, Any], tensors: Iterable[Tensor | NDArray[Any] | None], kind: str = ""
+) -> str:
     """A hash of everything that a fit depends on: its parameters, its inputs, and the kind of estimator.
 
     Example:
@@ -47,7 +52,12 @@ def fingerprint(parameters: dict[str, Any], tensors: Iterable[Tensor | None], ki
     for name in sorted(parameters):
         digest.update(f"{name}={_described(parameters[name])};".encode())
     for tensor in tensors:
-        digest.update(b"none" if tensor is None else _bytes(tensor))
+        if isinstance(tensor, np.ndarray):  # it may be mapped from a file: a piece after the other
+            digest.update(f"{tensor.dtype}{tensor.shape}".encode())
+            for first in range(0, len(tensor), 2**20):
+                digest.update(tensor[first : first + 2**20].tobytes())
+        else:
+            digest.update(b"none" if tensor is None else _bytes(tensor))
     return digest.hexdigest()
 
 
@@ -112,6 +122,16 @@ class Progress:
     folder: Path | None = None
     key: str = ""
 
+    def read(self, t: int) -> dict[str, Any] | None:
+        """What was written down in the middle of iteration t; None if nothing was."""
+        found = None if self.folder is None else snapshots.read(self.folder / snapshots.FILE)
+        return found if found is not None and (found["key"], found["t"]) == (self.key, t) else None
+
+    def write(self, t: int, snapshot: dict[str, Any]) -> None:
+        """Writes iteration t down while it goes on."""
+        if self.folder is not None and processes.rank() == 0:
+            snapshots.write(self.folder / snapshots.FILE, {**snapshot, "key": self.key, "t": t})
+
     def follow(
         self, iterations: Iterable[Iteration], then: Callable[[Iteration], bool] = lambda iteration: False
     ) -> None:
@@ -126,8 +146,9 @@ class Progress:
         for iteration in iterations:
             self.components.append(iteration.component)
             self.epochs += iteration.epochs
-            if self.folder is not None and not iteration.stopped:
+            if self.folder is not None and not iteration.stopped and processes.rank() == 0:
                 self._write(self.folder)
+                (self.folder / snapshots.FILE).unlink(missing_ok=True)
             if then(iteration):
                 return
 

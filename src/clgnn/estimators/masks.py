@@ -8,11 +8,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data, HeteroData
 
 from clgnn.collective.masking import choose_mask, draw_mask, draw_shown
 from clgnn.collective.sampling import stream
-from clgnn.data.graph import Graphs, Mask, as_list
+from clgnn.data.graph import ONE, Graphs, Mask, as_list
 
 MASKS = 2**31 + 1
 """Sets masks apart from the draws of labels."""
@@ -54,8 +53,8 @@ def default_masks(data: Graphs, train_mask: Mask | None, val_mask: Mask | None) 
             "[N] or the indices of the nodes to learn from"
         )
     if val_mask is None and all(mask is not None for mask in own["val_mask"]):
-        val_mask = own["val_mask"][0] if isinstance(data, Data | HeteroData) else own["val_mask"]
-    return own["train_mask"][0] if isinstance(data, Data | HeteroData) else own["train_mask"], val_mask
+        val_mask = own["val_mask"][0] if isinstance(data, ONE) else own["val_mask"]
+    return own["train_mask"][0] if isinstance(data, ONE) else own["train_mask"], val_mask
 
 
 def step_masks(
@@ -67,7 +66,8 @@ def step_masks(
         observed: the labels to learn from, bool ``[N]``.
         share: the part of them that a mask shows.
         masks: a set of masks to choose from, bool ``[J, N]``; None for random ones.
-        pooled: whether random ones come from a pool of a few, drawn once.
+        pooled: whether random ones come from a pool of a few, drawn once, because predictions under each of
+            them cost much.
         seed: of the pool.
     """
     if masks is None and not pooled:

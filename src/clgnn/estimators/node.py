@@ -29,6 +29,8 @@ from clgnn.data.graph import (
     labels_to_learn,
     visible_labels,
 )
+from clgnn.data.stored import StoredGraph
+from clgnn.engine.streamed import streamed
 from clgnn.estimators import persistence
 from clgnn.estimators.devices import find_device
 from clgnn.estimators.judging import Judging
@@ -95,6 +97,8 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
     """The parameters that make a method what it is; :func:`clgnn.baselines.make` leaves them alone."""
     takes_hetero: ClassVar[bool] = False
     """Whether a ``HeteroData`` can be learned from."""
+    takes_stored: ClassVar[bool] = False
+    """Whether a ``StoredGraph``, which may be larger than the memory, can be learned from."""
     _labelling: ClassVar[Any] = Classes  # the kind of a Labelling
     _learned: ClassVar[tuple[str, ...]] = ()
     """The attributes that prediction needs: tensors, modules, lists of modules, estimators, or JSON."""
@@ -276,8 +280,8 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
         train = as_mask(train_mask, data, "train_mask")
         visible = labels_to_learn(data, train)
         self.labelling_ = self._learn_labels(visible)
-        self.n_features_in_ = graph.x.size(1)
-        y = self.labelling_.encode(visible, "train_mask").to(graph.x.device)
+        self.n_features_in_ = graph.num_features
+        y = self.labelling_.encode(visible, "train_mask").to(graph.home)
         observed = train if observed_mask is None else as_mask(observed_mask, data, "observed_mask")
         if observed_mask is not None and self.refuses_labels() and not self.trains_on_observed:
             warnings.warn(
@@ -293,7 +297,7 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
         shown = observed if self.sees_labels() else torch.zeros_like(observed)
         metric = self.labelling_.metric(self.metric or self._labelling.default_metric)
         made = build_validation(self.labelling_, metric, data, train, val_mask, observed, shown)
-        return None if made is None else made.to(self._device())
+        return None if made is None else made.to(self._home(data))
 
     def _learn_labels(self, y: Tensor) -> Labelling:
         """What the labels are, from the training labels ``[N]``."""
@@ -323,9 +327,19 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
                 )
             if self.sees_labels():
                 y = self.labelling_.encode(visible_labels(data, observed), "observed_mask")
-        return graph, y.to(graph.x.device)
+        return graph, y.to(graph.home)
 
-    def _graph(self, data: Graphs, num_features: int | None = None) -> Graph:
+    def _graph(self, data: Graphs, num_features: int | None = None) -> Any:
+        """The graph to work on: a ``Graph``, or a ``Streamed`` one where the data is a ``StoredGraph``."""
+        if isinstance(data, StoredGraph):
+            if not self.takes_stored:
+                raise ValueError(
+                    f"the graph is a StoredGraph, and {type(self).__name__} needs all of it in memory; "
+                    "expected a Data"
+                )
+            if num_features not in (None, data.x.shape[1]):
+                raise ValueError(f"the graph has {data.x.shape[1]} feature columns; expected {num_features}")
+            return streamed(data, self._device())
         graph = as_graph(data, self._device(), num_features)
         if graph.hetero is not None and not self.takes_hetero:
             raise ValueError(
@@ -333,6 +347,10 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
                 "Data: see HeteroData.to_homogeneous"
             )
         return graph
+
+    def _home(self, data: Graphs) -> torch.device:
+        """Where the labels of all nodes are."""
+        return torch.device("cpu") if isinstance(data, StoredGraph) else self._device()
 
     def _device(self) -> torch.device:
         """The device that the parameter ``device`` names; the CPU for methods without one."""

@@ -13,12 +13,16 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from clgnn.collective.batches import Batching
 from clgnn.collective.component import Component
 from clgnn.collective.inference import infer, stages
 from clgnn.collective.learning import Iteration, Problem, Schedule, Validation, learn
 from clgnn.collective.start import Start, widened
 from clgnn.data.graph import Graph, Graphs, Mask, as_mask, by_graph, known, visible_labels
+from clgnn.engine.neighbors import few
+from clgnn.engine.streamed import Streamed
 from clgnn.estimators import starts
+from clgnn.estimators.batching import arrays, as_streamed, batching, check_start
 from clgnn.estimators.callbacks import Callback, Callbacks
 from clgnn.estimators.checkpoints import Progress, fingerprint
 from clgnn.estimators.inside import Inside
@@ -36,6 +40,7 @@ class Collective(Inside):
 
     resumable: ClassVar[bool] = True
     takes_hetero: ClassVar[bool] = True
+    takes_stored: ClassVar[bool] = True
 
     def fit(
         self,
@@ -45,6 +50,9 @@ class Collective(Inside):
         *,
         observed_mask: Mask | None = None,
         masks: Any = None,
+        batch_size: int | None = None,
+        num_neighbors: int | Sequence[int] | None = None,
+        num_parts: int = 4,
         refit: bool = False,
         checkpoint: str | PathLike[str] | None = None,
         on_epoch: OnEpoch = ignore,
@@ -53,7 +61,8 @@ class Collective(Inside):
         """Learns Θ_0, .., Θ_T.
 
         Args:
-            data: one graph or a list of graphs; labels outside of the masks are never looked at.
+            data: one graph or a list of graphs, or a :class:`~clgnn.data.stored.StoredGraph`, which may be
+                larger than the memory; labels outside of the masks are never looked at.
             train_mask: the labels to learn from: a bool mask ``[N]`` or node indices (a list of them for a
                 list of graphs). Without it, ``data.train_mask`` and ``data.val_mask`` are taken, as the
                 datasets of PyG have them.
@@ -64,13 +73,22 @@ class Collective(Inside):
                 of ``train_mask`` if not given. Validation graphs of their own have labels of their own. With
                 ``learn_observed`` they are learned from as well.
             masks: a set of masks, bool ``[J, N]``, to draw from in place of random ones.
+            batch_size: so many targets for each gradient step, each with its neighbourhood: for graphs that
+                are too large for steps on the whole graph. An epoch then is a pass over all targets, and
+                masks come from a pool of ten. None: the whole graph at once; 1024 for a ``StoredGraph``.
+            num_neighbors: so many neighbours of each node are drawn for a batch, one number for each hop or
+                one for all. None, the default: all of them, which is exact; fewer cost accuracy where degrees
+                are high. Predictions always take all.
+            num_parts: a batch is computed in so many parts, which several processes share. The result
+                depends on this number, and not on the number of processes.
             refit: whether to fit once more, when validation has chosen, on the training and the validation
                 labels together. Θ_0, .., Θ_t up to the iteration t that predicts are learned anew, from new
                 weights, each with as many epochs as the one that validation chose. What a label is,
                 ``class_weight`` and ``temperature_`` stay those of the training labels and of the first fit;
                 ``history_``, ``stage_scores_`` and ``best_score_`` tell of that fit.
-            checkpoint: a folder that each finished iteration is written to. If it holds iterations of the
-                same fit, which was interrupted, it goes on after them and ends with the same result.
+            checkpoint: a folder that each finished iteration is written to, and the one that goes on, every
+                half a minute. If it holds the same fit, which was interrupted, this one goes on there and
+                ends with the same result.
             on_epoch: called with each :class:`~clgnn.collective.learning.Epoch`; if it gives True, the fit
                 ends there.
             callbacks: see :mod:`clgnn.callbacks`.
@@ -84,8 +102,15 @@ class Collective(Inside):
         if self.learn_observed and observed_mask is not None:
             both = as_mask(train_mask, data, "train_mask") | as_mask(observed_mask, data, "observed_mask")
             train_mask = by_graph(both, data)
+        self._batching = batching(data, batch_size, num_neighbors, num_parts)
         task = self._task(data, train_mask, val_mask, observed_mask)
-        graph, y, validation, chosen = task.graph, task.y, task.validation, Chosen()
+        graph: Graph | Streamed = task.graph
+        y, validation, chosen = task.y, task.validation, Chosen()
+        if self._batching is not None:
+            check_start(self.start)
+            graph = as_streamed(graph)
+            y = y.to(graph.home)
+            validation = None if validation is None else validation.to(graph.home)
         if validation is not None:
             validation = chosen.watched(validation)
         if isinstance(self.start, str) and self.start == "given":
@@ -96,11 +121,10 @@ class Collective(Inside):
             labels = [
                 None if m is None else visible_labels(data, as_mask(m, data, n)) for n, m in seen.items()
             ]
-            others = () if graph.hetero is None else graph.hetero.tensors()
-            inputs = (graph.x, graph.edge_index, *graph.of_edges(), graph.start_proba, *others, y)
             given = None if masks is None else torch.as_tensor(masks)
-            parts, kind = (*inputs, *labels, given), type(self).__qualname__
-            key = fingerprint(self.get_params(deep=False), parts, kind)
+            parts, kind = (*arrays(graph), y, *labels, given), type(self).__qualname__
+            settings = {**self.get_params(deep=False), "batching": self._batching}
+            key = fingerprint(settings, parts, kind)
             progress = Progress.resume(checkpoint, key, lambda t: self._build(graph, t))
         hooks = Callbacks(self, (chosen.after_epoch, on_epoch, *callbacks))
         hooks.before_fit()
@@ -113,7 +137,7 @@ class Collective(Inside):
         if refit:
             both = as_mask(train_mask, data, "train_mask") | as_mask(val_mask, data, "val_mask")
             known_ones = self.labelling_.encode(visible_labels(data, both), "val_mask")
-            fit_again(self, graph, known_ones.to(graph.x.device), chosen, masks)
+            fit_again(self, graph, known_ones.to(graph.home), chosen, masks)
         return self
 
     def adapt(
@@ -138,7 +162,7 @@ class Collective(Inside):
         self._check_parameters()
         graph, _ = self._seen(data, None)
         observed = as_mask(observed_mask, data, "observed_mask")
-        y = self.labelling_.encode(visible_labels(data, observed), "observed_mask").to(graph.x.device)
+        y = self.labelling_.encode(visible_labels(data, observed), "observed_mask").to(graph.home)
         if not bool(known(y).any()):
             raise ValueError("none of the nodes of observed_mask has a label; there is nothing to adapt to")
         learned, progress = self.components_, Progress()
@@ -161,7 +185,7 @@ class Collective(Inside):
 
     def _plain(
         self,
-        graph: Graph,
+        graph: Graph | Streamed,
         y: Tensor,
         validation: Validation | None,
         progress: Progress,
@@ -172,7 +196,7 @@ class Collective(Inside):
         if not self._has_plain_start() or progress.components:
             return ()
         problem = self._problem(graph, y, validation, None, None, plain=True)
-        return learn(problem, 0, begin, self._schedule(0), on_epoch=hooks.after_epoch)
+        return learn(problem, 0, begin, self._schedule(0), (), hooks.after_epoch, progress)
 
     def _go_on(
         self,
@@ -185,7 +209,8 @@ class Collective(Inside):
         """The iterations that are not finished yet, and the end of the fit."""
         schedule, finished = self._schedule(self.num_iterations), list(progress.components)
         if not hooks.stopped:
-            left = learn(problem, self.num_iterations, begin, schedule, finished, hooks.after_epoch)
+            last = self.num_iterations
+            left = learn(problem, last, begin, schedule, finished, hooks.after_epoch, progress)
             progress.follow(left, hooks.after_iteration)
         self._end(progress, problem.graph, validation)
         hooks.after_fit()
@@ -193,7 +218,7 @@ class Collective(Inside):
 
     def _problem(
         self,
-        graph: Graph,
+        graph: Graph | Streamed,
         y: Tensor,
         validation: Validation | None,
         start: Start | None,
@@ -209,24 +234,25 @@ class Collective(Inside):
             validation = replace(validation, rank=lambda outputs: rank(decode(outputs)))
         mask = None
         if self.sees_labels() and not plain:
-            pooled = start is not None and start.sees_labels
+            pooled = self._batching is not None or (start is not None and start.sees_labels)
             mask = step_masks(known(y), self.shown_share, masks, pooled, int(self.seed))
         test = None
         if validation is not None or mask is None:
             seen = torch.zeros_like(known(y)) if plain else None
             test = self._test_graph(graph, shown, start, label_input, None if seen is None else [seen])
-        return Problem(graph, y, label_input, mask, validation, test, int(self.seed), start, self.loss)
+        seed, batches = int(self.seed), self._batching or Batching()
+        return Problem(graph, y, label_input, mask, validation, test, seed, start, self.loss, batches)
 
-    def _begin(self, graph: Graph, before: Sequence[Component]) -> Component:
+    def _begin(self, graph: Graph | Streamed, before: Sequence[Component]) -> Component:
         """What an iteration starts from, given Θ_0, .., Θ_{t-1}."""
         t = len(before)
         if t == 1 and self._has_plain_start():
             fresh = self._build(graph, t)
-            same = widened(before[0], fresh, graph, fresh.columns) if self.carry_weights else None
+            same = widened(before[0], fresh, few(graph), fresh.columns) if self.carry_weights else None
             return fresh if same is None else same
         return copy.deepcopy(before[-1]) if before and self.carry_weights else self._build(graph, t)
 
-    def _end(self, progress: Progress, graph: Graph, validation: Validation | None) -> Self:
+    def _end(self, progress: Progress, graph: Graph | Streamed, validation: Validation | None) -> Self:
         """How every fit ends: what was learned, which iteration predicts, and how sure it may be."""
         self.components_ = progress.components
         history = pd.DataFrame([asdict(epoch) for epoch in progress.epochs])

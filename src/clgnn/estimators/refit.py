@@ -11,6 +11,7 @@ from torch import Tensor
 
 from clgnn.collective.learning import Epoch, Validation, Verdict, learn
 from clgnn.data.graph import Graph
+from clgnn.engine.streamed import Streamed
 from clgnn.estimators.checkpoints import Progress
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def refusal(model: Collective, validated: bool, checkpoint: Any) -> str | None:
     return None
 
 
-def fit_again(model: Collective, graph: Graph, y: Tensor, chosen: Chosen, masks: Any) -> None:
+def fit_again(model: Collective, graph: Graph | Streamed, y: Tensor, chosen: Chosen, masks: Any) -> None:
     """Learns Θ_0, .., Θ_t anew, t being the iteration that predicts, each with the chosen number of epochs.
 
     Args:

@@ -12,12 +12,16 @@ import torch
 from torch import Tensor, nn
 
 from clgnn.collective.averaging import each_sample
+from clgnn.collective.batches import Batching
 from clgnn.collective.component import Component, build
 from clgnn.collective.inference import TestGraph, infer, infer_samples, predict, stages
 from clgnn.collective.sampling import LabelInput
 from clgnn.collective.start import Start
 from clgnn.data.graph import Graph, known
+from clgnn.engine.neighbors import few
 from clgnn.engine.runner import OF_EDGES
+from clgnn.engine.streamed import Streamed
+from clgnn.estimators.batching import without_sampling_inside
 from clgnn.estimators.masks import prediction_masks
 from clgnn.estimators.node import NodeEstimator
 from clgnn.estimators.settings import LOWER_IS_BETTER, CollectiveSettings
@@ -31,6 +35,7 @@ class _Attributes:
     starts_with_plain_: bool
     stage_scores_: list[float | None]
     temperature_: float
+    _batching: Batching | None = None  # of the fit
 
 
 @dataclass(repr=False, eq=False)
@@ -79,15 +84,15 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
         samples = torch.cat([each_sample(last, graph, labels) for labels in inputs], dim=1)
         return distribution, self.labelling_.spread(samples.cpu())
 
-    def _used(self, graph: Graph) -> list[Component]:
+    def _used(self, graph: Graph | Streamed) -> list[Component]:
         """Θ_0, .., Θ_t of the iteration t that predicts, where the graph is."""
         for component in self.components_:
-            component.to(graph.x.device)
+            component.to(graph.device)
         return self.components_[: self.best_iteration_ + 1]
 
     def _test_graph(
         self,
-        graph: Graph,
+        graph: Graph | Streamed,
         y: Tensor,
         start: Start | None,
         label_input: LabelInput | None = None,
@@ -132,12 +137,12 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
 
     # Helpers
 
-    def _build(self, graph: Graph, t: int, width: int | None = None) -> Component:
+    def _build(self, graph: Graph | Streamed, t: int, width: int | None = None) -> Component:
         """A new component for iteration t."""
         label_input = self._label_input(t if self._has_plain_start() else self.num_iterations)
         component = build(
             self.gnn,
-            graph,
+            few(graph),
             label_input.columns,
             label_input.family.outputs,
             hidden_channels=int(self.hidden_channels),
@@ -151,7 +156,7 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
             if value is not None and t == 0 and name not in component.runner.takes:
                 kind = type(component.gnn).__name__
                 warnings.warn(f"{kind} takes no {name}: the graph's are not used", stacklevel=4)
-        return component
+        return without_sampling_inside(component, self._batching)
 
     def _blank(self, name: str, state: Mapping[str, Tensor], index: int = 0) -> nn.Module:
         """A component of the right shape, whose weights are yet to be read; it is not run."""

@@ -12,6 +12,7 @@ from torch import Tensor
 from clgnn.collective.learning import Validation, Verdict
 from clgnn.collective.start import Start
 from clgnn.data.graph import Graph
+from clgnn.engine.streamed import Streamed
 from clgnn.estimators.labelling import Labelling
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def given_start(labelling: Labelling) -> Start:
     return Start(lambda graph, y: labelling.parameters(given(labelling, graph)))
 
 
-def given(labelling: Labelling, graph: Graph) -> Tensor:
+def given(labelling: Labelling, graph: Graph | Streamed) -> Tensor:
     """The first predictions that a graph has, ``[N, C]``, checked."""
     if graph.start_proba is None:
         raise ValueError(

@@ -72,7 +72,7 @@ def _split(
                 "from; expected 'random' for one graph, or for a number of train_labels"
             )
         shown = 0.5 if test_labels == "partial" else 0.0
-        return splits.graphs(data, 1 - test_share - val_share, val_share, 1.0, shown, seed)
+        return splits.graphs(as_list(data), 1 - test_share - val_share, val_share, 1.0, shown, seed)
     raise ValueError(f"split is {kind!r}; expected {', '.join(KINDS)}, or splits of your own")
 
 

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from clgnn.engine.dropout import dropout
-from clgnn.engine.propagation import propagation
-from clgnn.nn.labelled import linears, or_no_labels, propagated_linear
+from clgnn.engine.packed import Packed
+from clgnn.engine.propagation import SparseMatrix
+from clgnn.nn.labelled import gathered, layer_by_layer, linears, of_features, of_labels
 
 
 class GCN(nn.Module):
@@ -67,15 +68,25 @@ class GCN(nn.Module):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
 
+    @property
+    def depth(self) -> int:
+        return len(self.layers)
+
+    def features(self, x: Tensor) -> Tensor:
+        return of_features(x, linears(self.layers)[0].weight)
+
+    def layer(self, i: int, a: SparseMatrix, h: Tensor, labels: Tensor | Packed) -> Tensor:
+        layer = linears(self.layers)[i]
+        if i == self.depth - 1:
+            out: Tensor = layer(a @ h)
+            return out
+        w = layer.weight
+        z = gathered(a, h, labels, of_labels(labels, w)) if i == 0 else a @ (h @ w.t())  # [n, K, h]
+        z = dropout(torch.relu(z + layer.bias), self.dropout, self.training)
+        return z.mean(dim=1) if i == self.depth - 2 else z
+
     def forward(
         self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, labels: Tensor | None = None
     ) -> Tensor:
-        labels = or_no_labels(x, labels)
-        a = propagation(edge_index, x.size(0), edge_weight, self.normalization, dtype=x.dtype)
-        first, *hidden, last = linears(self.layers)
-        h = propagated_linear(a, x, labels, first.weight) + first.bias  # [N, K, h]
-        h = dropout(torch.relu(h), self.dropout, self.training)
-        for layer in hidden:
-            h = dropout(torch.relu(a @ (h @ layer.weight.t()) + layer.bias), self.dropout, self.training)
-        out: Tensor = last(a @ h.mean(dim=1))
-        return out
+        first = linears(self.layers)[0]
+        return layer_by_layer(self, first.weight, x, edge_index, edge_weight, labels)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 
 from clgnn.engine.dropout import dropout
-from clgnn.engine.propagation import propagation
-from clgnn.nn.labelled import linears, or_no_labels, propagated_linear, split_linear
+from clgnn.engine.packed import Packed
+from clgnn.engine.propagation import SparseMatrix
+from clgnn.engine.row_blocks import own_rows
+from clgnn.nn.labelled import gathered, layer_by_layer, linears, of_features, of_labels, own
 
 
 class GIN(nn.Module):
@@ -52,24 +56,36 @@ class GIN(nn.Module):
         self.eps = nn.Parameter(torch.zeros(num_layers))
         self.dropout = dropout
         self.hops = num_layers
+        self.normalization: Literal["sum"] = "sum"
 
     def reset_parameters(self) -> None:
         for layer in (*linears(self.enter), *linears(self.leave)):
             layer.reset_parameters()
         nn.init.zeros_(self.eps)
 
+    @property
+    def depth(self) -> int:
+        return len(self.enter)
+
+    def features(self, x: Tensor) -> Tensor:
+        return of_features(x, linears(self.enter)[0].weight)
+
+    def layer(self, i: int, a: SparseMatrix, h: Tensor, labels: Tensor | Packed) -> Tensor:
+        enter, leave = linears(self.enter), linears(self.leave)
+        if i == 0:
+            wy = of_labels(labels, enter[0].weight)
+            z = (1 + self.eps[0]) * own(a, h, labels, wy) + gathered(a, h, labels, wy) + enter[0].bias
+        else:
+            z = (1 + self.eps[i]) * own_rows(a, h) + a @ h + enter[i].bias
+        z = torch.relu(z)
+        if i == self.depth - 1:
+            out: Tensor = leave[-1](z.mean(dim=1))
+            return out
+        z = dropout(torch.relu(leave[i](z)), self.dropout, self.training)
+        return z @ enter[i + 1].weight.t()  # what the next layer gathers
+
     def forward(
         self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, labels: Tensor | None = None
     ) -> Tensor:
-        labels = or_no_labels(x, labels)
-        a = propagation(edge_index, x.size(0), edge_weight, "sum", dtype=x.dtype)
-        enter, leave = linears(self.enter), linears(self.leave)
-        shared, wy = split_linear(x, labels, enter[0].weight)
-        own = shared.unsqueeze(1) + labels @ wy.t()
-        h = (1 + self.eps[0]) * own + propagated_linear(a, x, labels, enter[0].weight) + enter[0].bias
-        for i in range(1, len(enter)):
-            h = dropout(torch.relu(leave[i - 1](torch.relu(h))), self.dropout, self.training)
-            h = h @ enter[i].weight.t()
-            h = (1 + self.eps[i]) * h + a @ h + enter[i].bias
-        out: Tensor = leave[-1](torch.relu(h).mean(dim=1))
-        return out
+        first = linears(self.enter)[0]
+        return layer_by_layer(self, first.weight, x, edge_index, edge_weight, labels)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from clgnn.engine.propagation import SparseMatrix, project
+from clgnn.engine.packed import Packed
+from clgnn.engine.propagation import SparseMatrix, project, propagation
+from clgnn.engine.row_blocks import gather, own_rows
+from clgnn.engine.streaming import Layerwise
 
 
 def linears(layers: nn.ModuleList) -> list[nn.Linear]:
@@ -31,13 +34,45 @@ def split_linear(x: Tensor, labels: Tensor, weight: Tensor) -> tuple[Tensor, Ten
     Returns:
         ``[N, h]``, once for all samples, and ``[h, C]``.
     """
-    wx, wy = weight.split([x.size(1), weight.size(1) - x.size(1)], dim=1)
-    if wy.size(1) != labels.size(2):
+    check_channels(x, labels, weight)
+    return of_features(x, weight), of_labels(labels, weight)
+
+
+def check_channels(x: Tensor, labels: Tensor, weight: Tensor) -> None:
+    """Refuses a weight ``[h, p + C]`` that is not for these features and labels."""
+    if weight.size(1) != x.size(1) + labels.size(2):
         raise ValueError(
             f"the GNN takes {weight.size(1)} input channels; x has {x.size(1)} and the labels "
             f"{labels.size(2)}: build it with in_channels={x.size(1) + labels.size(2)}"
         )
-    return project(x, wx), wy
+
+
+def of_features(x: Tensor, weight: Tensor) -> Tensor:
+    """``X Wxᵀ``, once for all samples, ``[N, h]``."""
+    return project(x, weight[:, : x.size(1)])
+
+
+def of_labels(labels: Tensor | Packed, weight: Tensor) -> Tensor:
+    """Wy, ``[h, C]``."""
+    return weight[:, weight.size(1) - labels.size(2) :]
+
+
+def layer_by_layer(
+    gnn: Layerwise,
+    weight: Tensor,
+    x: Tensor,
+    edge_index: Tensor,
+    edge_weight: Tensor | None,
+    labels: Tensor | None,
+) -> Tensor:
+    """The ``forward`` of a GNN that can be run layer by layer; ``weight`` is its first one."""
+    labels = or_no_labels(x, labels)
+    check_channels(x, labels, weight)
+    a = propagation(edge_index, x.size(0), edge_weight, gnn.normalization, dtype=x.dtype)
+    h = gnn.features(x)
+    for i in range(gnn.depth):
+        h = gnn.layer(i, a, h, labels)
+    return h
 
 
 def propagated_linear(a: SparseMatrix, x: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
@@ -47,7 +82,17 @@ def propagated_linear(a: SparseMatrix, x: Tensor, labels: Tensor, weight: Tensor
     columns are fewer than h, and no gradient flows to them.
     """
     shared, wy = split_linear(x, labels, weight)
-    return (a @ shared).unsqueeze(1) + (a @ labels) @ wy.t()
+    return gathered(a, shared, labels, wy)
+
+
+def gathered(a: SparseMatrix, shared: Tensor, labels: Tensor | Packed, wy: Tensor) -> Tensor:
+    """``A (S + Y_k Wyᵀ)`` ``[n, K, h]``, for what the features give, S ``[N, h]``."""
+    return (a @ shared).unsqueeze(1) + gather(a, labels) @ wy.t()
+
+
+def own(a: SparseMatrix, shared: Tensor, labels: Tensor | Packed, wy: Tensor) -> Tensor:
+    """``S + Y_k Wyᵀ`` ``[n, K, h]``, of the nodes that the operator gathers for."""
+    return own_rows(a, shared).unsqueeze(1) + own_rows(a, labels) @ wy.t()
 
 
 def uniform(layer: nn.Linear) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from clgnn.engine.dropout import dropout
-from clgnn.engine.propagation import SparseMatrix, propagation, sample_neighbors
-from clgnn.nn.labelled import linears, or_no_labels, propagated_linear, split_linear
+from clgnn.engine.packed import Packed
+from clgnn.engine.propagation import SparseMatrix, sample_neighbors
+from clgnn.engine.row_blocks import own_rows
+from clgnn.nn.labelled import gathered, layer_by_layer, linears, of_features, of_labels, own
 
 
 class SAGE(nn.Module):
@@ -57,6 +60,7 @@ class SAGE(nn.Module):
         self.dropout = dropout
         self.num_neighbors = num_neighbors
         self.hops = num_layers
+        self.normalization: Literal["mean"] = "mean"
 
     def reset_parameters(self) -> None:
         for layer in (*linears(self.own), *linears(self.neighbors)):
@@ -66,18 +70,32 @@ class SAGE(nn.Module):
         draws = self.training and self.num_neighbors > 0
         return sample_neighbors(full, self.num_neighbors) if draws else full
 
+    @property
+    def depth(self) -> int:
+        return len(self.own)
+
+    def features(self, x: Tensor) -> Tensor:
+        return torch.cat([of_features(x, of[0].weight) for of in self._weights()], dim=1)
+
+    def layer(self, i: int, a: SparseMatrix, h: Tensor, labels: Tensor | Packed) -> Tensor:
+        layer, gather = (of[i] for of in self._weights())
+        mean = self._mean(a)
+        if i == 0:
+            mine, theirs = (part.contiguous() for part in h.chunk(2, dim=1))
+            z = own(a, mine + layer.bias, labels, of_labels(labels, layer.weight))
+            z = z + gathered(mean, theirs, labels, of_labels(labels, gather.weight))  # [n, K, h]
+        elif i < self.depth - 1:
+            z = layer(own_rows(a, h)) + mean @ gather(h)
+        else:
+            out: Tensor = layer(own_rows(a, h)) + gather(mean @ h)
+            return out
+        z = dropout(torch.relu(z), self.dropout, self.training)
+        return z.mean(dim=1) if i == self.depth - 2 else z
+
+    def _weights(self) -> tuple[list[nn.Linear], list[nn.Linear]]:
+        return linears(self.own), linears(self.neighbors)
+
     def forward(
         self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, labels: Tensor | None = None
     ) -> Tensor:
-        labels = or_no_labels(x, labels)
-        full = propagation(edge_index, x.size(0), edge_weight, "mean", dtype=x.dtype)
-        own, neighbors = linears(self.own), linears(self.neighbors)
-        shared, wy = split_linear(x, labels, own[0].weight)
-        h = (shared + own[0].bias).unsqueeze(1) + labels @ wy.t()
-        h = h + propagated_linear(self._mean(full), x, labels, neighbors[0].weight)  # [N, K, h]
-        for layer, gather in zip(own[1:-1], neighbors[1:-1], strict=True):
-            h = dropout(torch.relu(h), self.dropout, self.training)
-            h = layer(h) + self._mean(full) @ gather(h)
-        h = dropout(torch.relu(h), self.dropout, self.training).mean(dim=1)
-        out: Tensor = own[-1](h) + neighbors[-1](self._mean(full) @ h)
-        return out
+        return layer_by_layer(self, linears(self.own)[0].weight, x, edge_index, edge_weight, labels)

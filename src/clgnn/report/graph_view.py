@@ -153,7 +153,7 @@ def view_split(
         for by in (predictions, probabilities, spread)
     )
     caption = f"{caption} Graph {first}, the first test graph."
-    return view(data[first], parts, roles, caption=caption, probabilities=p, spread=differ)
+    return view(as_list(data)[first], parts, roles, caption=caption, probabilities=p, spread=differ)
 
 
 def view_trials(trials: pd.DataFrame) -> dict[str, Any] | None:

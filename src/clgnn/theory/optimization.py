@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from clgnn.collective.averaging import average
 from clgnn.collective.component import GNN, Component
-from clgnn.collective.learning import gradient_step
 from clgnn.collective.sampling import Sampling
+from clgnn.collective.step import Part, gradient_step
 from clgnn.data.graph import Graph, known
 from clgnn.theory.expectation import (
     FAMILY,
@@ -52,7 +52,7 @@ class Step:
     """A gradient step of iteration 1, all that it could draw, and how likely that is.
 
     Attributes:
-        component, graph, y, shown, predicted: as in :func:`clgnn.collective.learning.gradient_step`.
+        component, graph, y, shown, predicted: as in :class:`clgnn.collective.step.Part`.
         labels: every assignment, ``[N, 2^8, C]``.
         weights: its probability, ``[2^8]``.
     """
@@ -122,8 +122,8 @@ def engine_steps(step: Step, repeats: int, seed: int, max_grad_norm: float) -> t
     losses, gradients = [], []
     for _ in range(repeats):
         labels = drawn(step.predicted, step.y, step.shown, generator)
-        inputs = (step.graph, step.y, step.shown, labels, drawn.family.loss)
-        losses.append(gradient_step(step.component, still, *inputs, max_grad_norm))
+        part = Part(step.graph, step.y, step.shown, labels)
+        losses.append(gradient_step(step.component, still, [(0, part)], drawn.family.loss, max_grad_norm))
         gradients.append(torch.cat([p.grad.flatten() for p in step.parameters if p.grad is not None]))
     return torch.tensor(losses, dtype=torch.double), torch.stack(gradients)
 

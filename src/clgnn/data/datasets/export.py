@@ -11,7 +11,7 @@ from torch_geometric.utils import is_undirected
 
 from clgnn.data.columns import NumberColumn
 from clgnn.data.folder import write_graph
-from clgnn.data.graph import Graphs
+from clgnn.data.graph import Graphs, as_list
 from clgnn.data.stored import StoredGraph, stored
 from clgnn.data.tables import Schema
 
@@ -67,5 +67,6 @@ def export_graph(data: Graphs, out: Path) -> StoredGraph:
 
 def _one(data: Graphs) -> Data:
     if not isinstance(data, Data):
-        raise ValueError(f"this dataset has {len(data)} graphs; expected one, for a table of its nodes")
+        count = len(as_list(data))
+        raise ValueError(f"this dataset has {count} graphs; expected one, for a table of its nodes")
     return data
