@@ -215,3 +215,25 @@ def test_what_is_for_numbers_is_not_for_classes(files):
     assert "is for numbers" in refused("fit", *TABLES, *classes, "--method", "mean")
     numbers = ["--label", "size", "--ignore", "truth", "--ignore", "colour", "--ignore", "part", "--out", "m"]
     assert "is for classes" in refused("fit", *TABLES, *numbers, "--method", "ica")
+
+
+# Spreadsheets
+
+
+def test_a_spreadsheet_runs_nothing(files):
+    nodes, edges = pd.read_csv("nodes.csv"), pd.read_csv("edges.csv")
+    bad = '=HYPERLINK("http://evil")'
+    nodes.loc[0, "id"], nodes.loc[1, "id"] = bad, "-5"
+    ends = edges[["source", "target"]].replace({"n0": bad, "n1": "-5"})
+    nodes = nodes.replace({"colour": {"red": "@red"}, "truth": {"red": "@red"}})
+    nodes.to_csv("nodes.csv", index=False)
+    ends.to_csv("edges.csv", index=False)
+    call("fit", *TABLES, "--label", "colour", "--ignore", "truth", "--ignore", "part", *QUICK, "--out", "m")
+    call("predict", "--model", "m", *TABLES, "--out", "p.csv")
+    call("predict", "--model", "m", *TABLES, "--out", "p.parquet")
+    table, exact = pd.read_csv("p.csv", dtype=str), pd.read_parquet("p.parquet")
+    assert table["id"].tolist()[:3] == ["'" + bad, "-5", "n2"]
+    assert exact["id"].tolist()[:2] == [bad, "-5"]
+    cells = pd.concat([table[name] for name in ("id", "prediction")])
+    formulas = cells[cells.str.match(r"[=+@\t\r-]")]
+    assert formulas.tolist() == ["-5"]

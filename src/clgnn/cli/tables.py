@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from clgnn.data.tables import Schema
     from clgnn.estimators.node import NodeEstimator
 
+FORMULA = tuple("=+-@\t\r")
+"""What the texts begin with that a spreadsheet runs."""
 _TABLES, _COLUMNS = "Tables", "Columns"
 _NAMES = ("id_column", "source", "target", "weight")
 _DEFAULTS = {"id_column": "id", "source": "source", "target": "target"}
@@ -300,6 +302,21 @@ def check_table(out: Path, force: bool) -> None:
     check_writable(out)
 
 
+def harmless(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with an apostrophe before texts that a spreadsheet would run as formulas, such as ``=1+1``.
+
+    Column names and cells count alike. Numbers, -5 among them, stay as they are; so do all texts in Parquet.
+    """
+    import pandas as pd
+
+    def marked(cell: Any) -> Any:
+        text = isinstance(cell, str) and cell[:1] in FORMULA and pd.isna(pd.to_numeric(cell, errors="coerce"))
+        return f"'{cell}" if text else cell
+
+    texts = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
+    return table.assign(**{name: table[name].map(marked) for name in texts}).rename(columns=marked)
+
+
 def write_tables(tables: Iterable[pd.DataFrame], out: Path) -> None:
     """Writes a table that comes in parts, as CSV or Parquet by the end of its name; whole or not at all."""
     import pyarrow as pa
@@ -311,7 +328,7 @@ def write_tables(tables: Iterable[pd.DataFrame], out: Path) -> None:
         writer: Any = None
         for table in tables:
             if out.suffix.lower() == ".csv":
-                table.to_csv(temporary, index=False, mode="a", header=writer is None)
+                harmless(table).to_csv(temporary, index=False, mode="a", header=writer is None)
                 writer = writer or True
                 continue
             rows = pa.Table.from_pandas(table, preserve_index=False)
