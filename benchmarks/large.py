@@ -110,9 +110,11 @@ def epoch(folder: str, edges: int, neighbors: int | None = None, most: int | Non
     return {"seconds": time.perf_counter() - began, "steps": steps, "GiB": peak()}
 
 
-def measure(what: str, *arguments: Any) -> dict[str, float]:
-    """Runs a function of this file in a fresh process."""
-    command = [sys.executable, "-m", "benchmarks.large", "one", what, json.dumps(arguments)]
+def measure(what: str, *arguments: Any, processes: int = 1) -> dict[str, float]:
+    """Runs a function of this file in a fresh process, or in several."""
+    several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    start = several if processes > 1 else []
+    command = [sys.executable, *start, "-m", "benchmarks.large", "one", what, json.dumps(arguments)]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found: dict[str, float] = json.loads(out.splitlines()[-1])
     return found
@@ -128,7 +130,12 @@ def main() -> None:
 @click.argument("arguments")
 def one(what: str, arguments: str) -> None:
     """Run one measurement here."""
-    print(json.dumps({"prediction": prediction, "epoch": epoch}[what](*json.loads(arguments))))
+    from clgnn.cli.processes import joined
+
+    with joined() as first:
+        found = {"prediction": prediction, "epoch": epoch}[what](*json.loads(arguments))
+        if first:
+            print(json.dumps(found))
 
 
 @main.command()
@@ -144,6 +151,11 @@ def graph(edges: float, folder: Path) -> None:
         each = found["seconds"] / found["steps"]
         note = f"{found['steps']:.0f} steps of 1,024 targets, {1000 * each:.0f} ms each"
         table.add_row(f"batches, {name}", f"{found['seconds']:.1f}", f"{found['GiB']:.2f}", note)
+    drawn, steps = 10, all_steps
+    alone, both = (measure("epoch", path, size, drawn, steps, processes=n)["seconds"] for n in (1, 2))
+    table.add_row(
+        "two processes / one, 10 neighbours", f"{both:.1f} / {alone:.1f}", "", f"{both / alone:.2f}"
+    )
     found = measure("prediction", path, size)
     note = f"{found['GB/s']:.2f} GB/s, {found['GB/s'] / found['copy GB/s']:.2f} of a plain copy (>= 0.2)"
     table.add_row("prediction of all nodes, K = 10", f"{found['seconds']:.1f}", f"{found['GiB']:.2f}", note)
