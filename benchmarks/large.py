@@ -110,9 +110,11 @@ def epoch(folder: str, edges: int, neighbors: int | None = None, most: int | Non
     return {"seconds": time.perf_counter() - began, "steps": steps, "GiB": peak()}
 
 
-def measure(what: str, *arguments: Any) -> dict[str, float]:
-    """Runs a function of this file in a fresh process."""
-    command = [sys.executable, "-m", "benchmarks.large", "one", what, json.dumps(arguments)]
+def measure(what: str, *arguments: Any, processes: int = 1) -> dict[str, float]:
+    """Runs a function of this file in a fresh process, or in several."""
+    several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    start = several if processes > 1 else []
+    command = [sys.executable, *start, "-m", "benchmarks.large", "one", what, json.dumps(arguments)]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found: dict[str, float] = json.loads(out.splitlines()[-1])
     return found
@@ -128,7 +130,12 @@ def main() -> None:
 @click.argument("arguments")
 def one(what: str, arguments: str) -> None:
     """Run one measurement here."""
-    print(json.dumps({"prediction": prediction, "epoch": epoch}[what](*json.loads(arguments))))
+    from clgnn.cli.processes import joined
+
+    with joined() as first:
+        found = {"prediction": prediction, "epoch": epoch}[what](*json.loads(arguments))
+        if first:
+            print(json.dumps(found))
 
 
 @main.command()
@@ -144,6 +151,11 @@ def graph(edges: float, folder: Path) -> None:
         each = found["seconds"] / found["steps"]
         note = f"{found['steps']:.0f} steps of 1,024 targets, {1000 * each:.0f} ms each"
         table.add_row(f"batches, {name}", f"{found['seconds']:.1f}", f"{found['GiB']:.2f}", note)
+    drawn, steps = 10, all_steps
+    alone, both = (measure("epoch", path, size, drawn, steps, processes=n)["seconds"] for n in (1, 2))
+    table.add_row(
+        "two processes / one, 10 neighbours", f"{both:.1f} / {alone:.1f}", "", f"{both / alone:.2f}"
+    )
     found = measure("prediction", path, size)
     note = f"{found['GB/s']:.2f} GB/s, {found['GB/s'] / found['copy GB/s']:.2f} of a plain copy (>= 0.2)"
     table.add_row("prediction of all nodes, K = 10", f"{found['seconds']:.1f}", f"{found['GiB']:.2f}", note)
@@ -154,10 +166,8 @@ def graph(edges: float, folder: Path) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--datasets", "names", default="cora,pubmed", help="With commas in between.")
 @click.option("--batch-size", default=32)
-@click.option(
-    "--epochs", default=40, help="Of each iteration; the whole graph has eight times as many steps."
-)
-def accuracy(file: Path, names: str, batch_size: int, epochs: int) -> None:
+@click.option("--steps", default=400, help="Gradient steps of the plain GNN, in batches and on the whole.")
+def accuracy(file: Path, names: str, batch_size: int, steps: int) -> None:
     """Test accuracy of batches with all neighbours beside that of the whole graph, over 5 splits."""
     from clgnn import CollectiveClassifier, datasets, splits
 
@@ -166,19 +176,20 @@ def accuracy(file: Path, names: str, batch_size: int, epochs: int) -> None:
         data = datasets.load(name)
         for trial in range(SPLITS):
             split = splits.paper(name, trial=trial, data=data)
+            in_epoch = -(-int(split.train_mask.sum()) // batch_size)
             for way, options, most in (
-                ("whole", {}, 8 * epochs),
-                ("batches", {"batch_size": batch_size}, epochs),
+                ("whole", {}, steps),
+                ("batches", {"batch_size": batch_size}, -(-steps // in_epoch)),
             ):
-                key = f"{name} {way} {trial} {batch_size} {epochs}"
+                key = f"{name} {way} {trial} {batch_size} {steps}"
                 if key not in done:
-                    model = CollectiveClassifier(num_iterations=2, max_epochs=most, seed=trial)
+                    model = CollectiveClassifier(num_iterations=2, max_epochs=most, patience=most, seed=trial)
                     model.fit(data, split.train_mask, split.val_mask, **options)
                     done[key] = model.score(data, split.test_mask)
                     file.write_text(json.dumps(done, indent=1) + "\n")
     table = Table("dataset", "whole graph", "batches", "difference", "standard error")
     for name in names.split(","):
-        rows = {w: [done[f"{name} {w} {t} {batch_size} {epochs}"] for t in range(SPLITS)]
+        rows = {w: [done[f"{name} {w} {t} {batch_size} {steps}"] for t in range(SPLITS)]
                 for w in ("whole", "batches")}  # fmt: skip
         differ = [100 * (b - a) for a, b in zip(rows["whole"], rows["batches"], strict=True)]
         means = [f"{100 * statistics.mean(rows[w]):.1f}" for w in rows]
