@@ -41,7 +41,7 @@ def test_a_graph_on_disk_gives_what_the_tables_give(files, split):
     assert prediction_of("--model", "b", "--graph", "g.clg") == tables
 
 
-def test_a_new_graph_is_prepared_as_the_model_reads_it(files):
+def test_a_new_graph_is_prepared_as_the_model_reads_it(files, monkeypatch):
     call("fit", *TABLES, *COLUMNS, *SPLIT, *QUICK, "--out", "m")
     nodes = pd.read_csv("nodes.csv")
     nodes.assign(f0=nodes["f0"] * 2 + 1).rename(columns={"id": "key"}).to_parquet("nodes2.parquet")
@@ -50,6 +50,9 @@ def test_a_new_graph_is_prepared_as_the_model_reads_it(files):
     judged = call("evaluate", "--model", "m", *other, "--label", "truth", *SPLIT, "--json")
     assert call("evaluate", "--model", "m", "--graph", "g.clg", "--json") == judged
     assert prediction_of("--model", "m", "--graph", "g.clg") == prediction_of("--model", "m", *other)
+    monkeypatch.setattr("clgnn.cli.graphs.LARGE", 0)
+    streamed = json.loads(call("evaluate", "--model", "m", "--graph", "g.clg", "--json"))
+    assert streamed == pytest.approx(json.loads(judged), abs=1e-4)
     call("prepare", *other, *COLUMNS, *SPLIT, "--out", "own.clg", "--quiet")
     assert "other readings of its columns than the model has" in refused(
         "predict", "--model", "m", "--graph", "own.clg", "--out", "q.csv"
@@ -145,3 +148,33 @@ def test_numbers_to_predict(files):
     call("fit", "--graph", "g.clg", *QUICK, "--out", "b")
     assert weights_of("a") == weights_of("b")
     assert np.array_equal(clgnn.data.open("g.clg").y, pd.read_csv("nodes.csv")["size"])
+
+
+@pytest.mark.parametrize("labels", ["none", "partial"])
+def test_a_large_graph_is_predicted_and_judged_in_a_stream(files, monkeypatch, labels):
+    from clgnn.data.stored import StoredGraph
+
+    call(
+        "prepare",
+        *TABLES,
+        "--label",
+        "colour",
+        "--ignore",
+        "truth",
+        "--split",
+        "part",
+        "--out",
+        "g.clg",
+        "--quiet",
+    )
+    call("fit", "--graph", "g.clg", *QUICK, "--out", "m", "--test-labels", labels, "--quiet")
+    shown = ["--label", "colour"] if labels == "partial" else []
+    call("predict", "--model", "m", "--graph", "g.clg", *shown, "--out", "memory.csv")
+    monkeypatch.setattr("clgnn.cli.graphs.LARGE", 0)
+    monkeypatch.setattr(StoredGraph, "to_data", None)  # it is not read as a whole
+    call("predict", "--model", "m", "--graph", "g.clg", *shown, "--out", "stream.csv")
+    one, other = pd.read_csv("memory.csv"), pd.read_csv("stream.csv")
+    pd.testing.assert_frame_equal(one, other, atol=1e-5)
+    assert "expected some" in refused(
+        "evaluate", "--model", "m", "--graph", "g.clg"
+    )  # no test label is there

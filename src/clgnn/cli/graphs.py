@@ -13,7 +13,6 @@ from clgnn.cli.tables import learn_schema, read_known
 
 if TYPE_CHECKING:
     import pandas as pd
-    from torch_geometric.data import Data
 
     from clgnn.data.described import Counts
     from clgnn.data.stored import StoredGraph
@@ -32,9 +31,18 @@ def graph_option(command: Command) -> Command:
     return option("--graph", type=click.Path(), group="Tables", help=text)(command)
 
 
+LARGE = 5_000_000
+"""Above so many edges, or numbers in x, predictions go through a graph on disk in a stream."""
+
+
 def as_input(graph: StoredGraph, in_parts: bool = False) -> Any:
     """What an estimator is given: the graph in memory, or as it is where only parts of it are to be there."""
     return graph if in_parts else graph.to_data()
+
+
+def is_large(graph: StoredGraph) -> bool:
+    """Whether a graph is better left on disk."""
+    return bool(graph.num_edges > LARGE or graph.x.size > LARGE)
 
 
 def read_to_fit(
@@ -63,8 +71,12 @@ def read_to_fit(
 
 
 def read_graph(
-    schema: Schema, label: str | tuple[str, ...] | None, options: dict[str, Any], judged: bool = False
-) -> tuple[pd.DataFrame, Data, Schema]:
+    schema: Schema,
+    label: str | tuple[str, ...] | None,
+    options: dict[str, Any],
+    judged: bool = False,
+    in_parts: bool = False,
+) -> tuple[pd.DataFrame, Any, Schema]:
     """The table of nodes and the graph; a label that was a feature in training is refused.
 
     Of a folder the table has the ids and the split, which ``options["split"]`` then names.
@@ -74,6 +86,7 @@ def read_graph(
         label: the column with the labels, several, or None.
         options: of the command.
         judged: whether there must be labels; without ``label`` those of the folder are taken.
+        in_parts: whether a large graph on disk may be given as it is, as a ``StoredGraph``.
     """
     features = {feature.name for feature in schema.features}
     for name in label if isinstance(label, tuple) else (label,):
@@ -101,7 +114,7 @@ def read_graph(
             raise ValueError(
                 f"--graph {path} numbers other classes than the model; prepare it again with --model"
             )
-    return nodes, as_input(graph), found
+    return nodes, as_input(graph, in_parts and is_large(graph)), found
 
 
 def _opened(path: str, options: dict[str, Any]) -> tuple[pd.DataFrame, StoredGraph, Schema]:

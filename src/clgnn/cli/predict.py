@@ -100,7 +100,8 @@ def predict(
     check_table(out, force)
     estimator, schema, _ = open_model(model, gnn_name)
     start = options.pop("start_predictions")
-    nodes, data, schema = read_graph(schema, label, options)
+    streams = estimator.takes_stored and start is None
+    nodes, data, schema = read_graph(schema, label, options, in_parts=streams)
     give_start(estimator, data, start, nodes, schema)
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
     observed = shown_labels(estimator, schema, model, data, label)
@@ -135,7 +136,7 @@ def shown_labels(
     estimator: NodeEstimator, schema: Schema, model: str, data: Data, label: str | tuple[str, ...] | None
 ) -> Tensor | None:
     """The labels that are shown: those of a class that the model knows."""
-    from clgnn.data.graph import known
+    from clgnn.data.graph import as_list, known
 
     if label is None:
         return None
@@ -144,9 +145,10 @@ def shown_labels(
             f"--label {label} shows labels, and {model} was fitted for graphs without: fit it with "
             "--test-labels partial, or leave --label out"
         )
-    unseen = unseen_classes(estimator, schema, data.y)
-    say_unseen(unseen, data.y, schema, "labels are not shown")
-    return known(data.y) & ~unseen
+    (y,) = (graph.y for graph in as_list(data))
+    unseen = unseen_classes(estimator, schema, y)
+    say_unseen(unseen, y, schema, "labels are not shown")
+    return known(y) & ~unseen
 
 
 @click.command(cls=GroupedCommand)
@@ -176,7 +178,7 @@ def evaluate(
 
     Nodes that the model learned from, or that chose its epoch, are never judged.
     """
-    from clgnn.data.graph import known
+    from clgnn.data.graph import as_list, known
     from clgnn.estimators.metrics import majority
 
     if report_path is not None:
@@ -188,7 +190,10 @@ def evaluate(
     estimator, schema, learned_from = open_model(model, gnn_name)
     start = options.pop("start_predictions")
     options["split"] = split
-    nodes, data, schema = read_graph(schema, label, options, judged=True)
+    streams = estimator.takes_stored and start is None and report_path is None
+    nodes, data, schema = read_graph(schema, label, options, judged=True, in_parts=streams)
+    (outline,) = as_list(data)
+    y = outline.y
     split, label = options["split"], label or schema.label
     give_start(estimator, data, start, nodes, schema)
     set_threads(threads, data, getattr(estimator, "num_samples", 1))
@@ -198,11 +203,11 @@ def evaluate(
             "a label are judged, those of training too. Name the test nodes with --split.",
             highlight=False,
         )
-    parts, judged, observed = _parts(estimator, schema, nodes, data, split, learned_from or frozenset())
-    unseen = unseen_classes(estimator, schema, data.y)
+    parts, judged, observed = _parts(estimator, schema, nodes, outline, split, learned_from or frozenset())
+    unseen = unseen_classes(estimator, schema, y)
     strange = judged & unseen
     judged, observed = judged & ~unseen, None if observed is None else observed & ~unseen
-    left_out = int((known(data.y) & _is(parts, "learned")).sum())
+    left_out = int((known(y) & _is(parts, "learned")).sum())
     if not bool(judged.any()):
         raise ValueError(
             f"nothing is left to judge: the model learned from all {left_out:,} nodes that have a label in "
@@ -210,13 +215,13 @@ def evaluate(
             if left_out
             else f"no node to judge has a label in {label!r} that training had too; expected some"
         )
-    say_unseen(strange, data.y, schema, "nodes are not judged")
+    say_unseen(strange, y, schema, "nodes are not judged")
     values = estimator.evaluate(data, judged, observed)
     seen = 0 if observed is None else int(observed.sum())
     if report_path is not None:
         _report(report_path, Path(model).name, estimator, schema, nodes, data, parts, judged, observed,
                 values, explained)  # fmt: skip
-    truth = data.y[judged]
+    truth = y[judged]
     by_label = _by_label(estimator, data, judged, observed, schema.several)
     if as_json:
         found = None if schema.classes is None else majority(truth)[1]
