@@ -29,10 +29,9 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["tutorials", "results/*.md", "_build", "gallery/sg_execution_times.rst"]
-nitpick_ignore_regex = [(r"py:.*", r".*")]
+exclude_patterns = ["tutorials", "gallery/sg_execution_times.rst"]
 
-myst_enable_extensions = ["dollarmath", "colon_fence", "attrs_inline", "substitution"]
+myst_enable_extensions = ["dollarmath", "colon_fence", "attrs_inline"]
 myst_heading_anchors = 3
 html_math_renderer = "mathml"
 
@@ -45,10 +44,12 @@ autodoc_default_options = {
     "inherited-members": "BaseEstimator, Module",
 }
 autodoc_preserve_defaults = True
+autodoc_inherit_docstrings = False
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
+napoleon_custom_sections = ["Shapes"]
 
 sphinx_gallery_conf = {
     "examples_dirs": "tutorials",
@@ -59,8 +60,6 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,
-    "abort_on_example_error": False,
-    "only_warn_on_example_error": False,
     "capture_repr": ("_repr_html_", "__repr__"),
     "image_scrapers": ("matplotlib",),
     "min_reported_time": 1,
@@ -70,6 +69,8 @@ suppress_warnings = ["config.cache"]
 
 html_theme = "furo"
 html_title = "clgnn"
+html_copy_source = False
+html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"

@@ -29,7 +29,7 @@ from torch_geometric.nn import GAT
 
 
 def gat(in_channels: int, out_channels: int) -> GAT:
-    return GAT(in_channels, 8, num_layers=2, out_channels=out_channels, heads=4, dropout=0.5)
+    return GAT(in_channels, 8, num_layers=2, out_channels=out_channels, heads=2, dropout=0.5)
 
 
 # %%
