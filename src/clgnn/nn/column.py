@@ -29,7 +29,7 @@ class ColumnNetwork(nn.Module):
 
     Args:
         in_channels: columns of X, plus C when labels are given.
-        hidden_channels: h.
+        hidden_channels: h, the width of a layer.
         out_channels: columns of the output.
         num_layers: L, at least 1; the authors' code has 10.
         dropout: after the first layer and before the last.

@@ -27,7 +27,7 @@ class GCN(nn.Module):
 
     Args:
         in_channels: columns of X, plus C when labels are given.
-        hidden_channels: h.
+        hidden_channels: h, the width of a layer.
         out_channels: columns of the output.
         num_layers: L, at least 2.
         dropout: after each hidden layer.

@@ -24,7 +24,7 @@ class GIN(nn.Module):
 
     Args:
         in_channels: columns of X, plus C when labels are given.
-        hidden_channels: h.
+        hidden_channels: h, the width of a layer.
         out_channels: columns of the output.
         num_layers: at least 1.
         dropout: after each hidden layer.

@@ -23,7 +23,7 @@ class NIPMean(nn.Module):
 
     Args:
         in_channels: columns of X, plus C when labels are given.
-        hidden_channels: h.
+        hidden_channels: h, the width of a layer.
         out_channels: columns of the output.
         num_layers: how many hops it looks, at least 1.
         dropout: after each hidden layer.
