@@ -45,7 +45,7 @@ def gat(in_channels: int, out_channels: int) -> GAT:
 
 from clgnn.estimators.settings import all_epochs
 
-settings = {"num_iterations": 2, "num_samples": 4, "max_epochs": 200, "patience": 80}
+settings = {"num_iterations": 2, "num_samples": 4, "max_epochs": 200, "patience": 80, "lr": 0.02}
 print("split  plain  boosted  iteration that predicts")
 for seed in range(3):
     split = splits.connected(data, train_labels=200, test_nodes=500, val_nodes=300, seed=seed)

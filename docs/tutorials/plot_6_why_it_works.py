@@ -51,7 +51,7 @@ plt.show()
 for statement in theory.statements(gnn="gin", seed=0):
     print(f"{statement.name:32} {'holds' if statement.holds else 'does not hold'}")
     for what, value in dict(statement.computed).items():
-        print(f"      {what}: {value}")
+        print(f"      {what}: {value:.1e}" if isinstance(value, float) else f"      {what}: {value}")
 
 # %%
 # The same as pictures
@@ -61,7 +61,14 @@ for statement in theory.statements(gnn="gin", seed=0):
 # classes that only collective learning has. :doc:`Theory </theory>` says what each statement needs, and where
 # collective learning adds nothing.
 
+import io
+
 from clgnn.theory.figure import draw
 
-draw(seed=0)
+drawn = io.BytesIO()
+draw(seed=0).savefig(drawn, dpi=130)
+drawn.seek(0)
+plt.figure(figsize=(10, 9), layout="constrained")
+plt.imshow(plt.imread(drawn))
+plt.axis("off")
 plt.show()
