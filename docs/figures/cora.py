@@ -37,7 +37,7 @@ def rows(table: pd.DataFrame) -> list[str]:
             for _, part in table.groupby(level=0):
                 mean, gain = part[gnn + kind].mean(), part[gnn + kind] - part[gnn]
                 better = f"{mean:.1f}"
-                cells += [better, f"**+{gain.mean():.1f}** ± {gain.sem():.1f}" if kind else ""]
+                cells += [better, f"**{gain.mean():+.1f}** ± {gain.sem():.1f}" if kind else ""]
             found.append(f"| {name}, {said} | {' | '.join(cells)} |")
     return found
 
