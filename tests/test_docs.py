@@ -99,6 +99,9 @@ def folder(tmp_path, monkeypatch):
     )
     edges[kept].to_csv(tmp_path / "edges.csv", index=False)
     monkeypatch.chdir(tmp_path)
+    tables = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "topic", "--ignore", "truth"]
+    prepared = CliRunner().invoke(main, ["prepare", *tables, "--date", "joined", "--out", "graph.clg"])
+    assert prepared.exit_code == 0, prepared.output
     return tmp_path
 
 
