@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
-# The tutorials run in this process and in those that they start: one thread each, no progress bars.
+# The tutorials run in this process and in those that they start: one thread each.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.filterwarnings("ignore", message=".*torch.jit", category=DeprecationWarning)
 
