@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
-# The tutorials run in this process and in those that they start: one thread each, no progress bars.
+# The tutorials run in this process and in those that they start: one thread each.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.filterwarnings("ignore", message=".*torch.jit", category=DeprecationWarning)
 
@@ -38,11 +38,7 @@ html_math_renderer = "mathml"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented_params"
-autodoc_default_options = {
-    "members": True,
-    "show-inheritance": True,
-    "inherited-members": "BaseEstimator, Module",
-}
+autodoc_default_options = {"show-inheritance": True}
 autodoc_preserve_defaults = True
 autodoc_inherit_docstrings = False
 napoleon_google_docstring = True
@@ -89,5 +85,11 @@ def skip_routing(app, what, name, obj, skip, options):
     return True if name == "get_metadata_routing" or re.fullmatch(r"set_\w+_request", name) else None
 
 
+def keep_underscore(app, what, name, obj, options, lines):
+    """``classes_`` is a name here, and a link in reStructuredText."""
+    lines[:] = [re.sub(r"^:ivar (\w+)_:", r":ivar \1\\_:", line) for line in lines]
+
+
 def setup(app):
     app.connect("autodoc-skip-member", skip_routing)
+    app.connect("autodoc-process-docstring", keep_underscore, priority=900)  # after napoleon

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from clgnn import baselines
 from clgnn.cli import main
 from clgnn.data.datasets import is_here
 from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
@@ -150,6 +151,11 @@ def test_links_lead_to_files(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", outside):
         if not target.startswith(("http", "#", "gallery/")):  # the gallery is there when the site is built
             assert (page.parent / target.partition("#")[0]).exists(), target
+
+
+def test_every_rival_is_in_the_reference():
+    listed = re.findall(r"auto\w+:: (\w+)", (ROOT / "docs/api/baselines.md").read_text())
+    assert sorted(listed) == sorted(set(baselines.__all__) - {"load"})
 
 
 def test_tutorials_have_a_picture_and_need_no_file():

@@ -72,8 +72,7 @@ found.leaderboard[["method", "mean", "low", "high", "seconds"]]
 import matplotlib.pyplot as plt
 
 trials = found.trials.pivot(index="trial", columns="method", values="accuracy")
-order = found.leaderboard["method"].tolist()
-names = [name for name in order if name in trials] or list(trials)
+names = found.leaderboard["method"].tolist()
 figure, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
 axes.plot(trials[names].T, color="#cbd5df", marker="o", markersize=4)
 axes.plot(trials[names].mean(), color="#e07b39", marker="D", linewidth=0, label="mean of 4 splits")

@@ -69,7 +69,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "hist_gradient_boosting": ("tabular", "GradientBoosting"),
     "hist_gradient_boosting_neighbors": ("tabular", "GradientBoostingNeighbors"),
 }
-"""Every rival by its name: the file and the class. A class is imported when it is first asked for."""
+"""Every rival by its name, with its file and its class. A class is imported when it is first asked for."""
 REGRESSION_METHODS: dict[str, tuple[str, str]] = {
     "mean": ("tabular_regression", "Mean"),
     "ridge_regression": ("tabular_regression", "Ridge"),
