@@ -69,6 +69,31 @@ print(f"{graph.num_nodes:,} nodes, {graph.num_edges:,} directed edges, {graph.x.
 print(type(graph.x).__name__, "of", graph.x.filename.name)
 
 # %%
+# In batches
+# ----------
+#
+# A step on the whole graph needs all that its labels depend on. ``--batch-size`` takes so many labels for each
+# step, with all of their neighbours, so that only parts of the graph are in memory. The gradient of a batch is the
+# one that the whole graph gives for these labels. In Python it is ``fit(graph, batch_size=256)``.
+
+run(
+    "clgnn fit --graph papers.clg --batch-size 256 --epochs 5 --iterations 1 --samples 4 --out batches --quiet"
+)
+
+# %%
+# Several processes
+# -----------------
+#
+# ``--processes 2`` shares the parts of each batch between two processes. The model is the same, bit for bit. On
+# several machines, ``torchrun`` starts them: ``torchrun --nnodes 2 .. -m clgnn fit ..`` with the same options.
+
+run(
+    "clgnn fit --graph papers.clg --batch-size 256 --epochs 5 --iterations 1 --samples 4 --out two --processes 2 --quiet"
+)
+weights = [next((folder / name).glob("*.safetensors")).read_bytes() for name in ("batches", "two")]
+print("the same weights:", weights[0] == weights[1])
+
+# %%
 # What it looks like
 # ------------------
 #
