@@ -50,7 +50,8 @@ def draw(table: pd.DataFrame) -> plt.Figure:
         values = part[f"gcn{kind}"]
         axes.scatter(values, part.index, s=60, color=colour, zorder=3, label=f"{said}: {values.mean():.1f} %")
         axes.axvline(values.mean(), color=colour, linewidth=1, linestyle=":")
-    axes.hlines(part.index, part["gcn"], part["gcn+cl-auto"], color="#e4e9ee", zorder=1, linewidth=2)
+    shown = part[[f"gcn{kind}" for kind in KINDS]]
+    axes.hlines(part.index, shown.min(axis=1), shown.max(axis=1), color="#e4e9ee", zorder=1, linewidth=2)
     axes.set(
         xlabel="test accuracy in %",
         yticks=[],
