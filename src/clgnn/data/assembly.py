@@ -49,7 +49,7 @@ def merged(
         >>> merged(np.array([7, 3, 7]), np.array([1.0, 2.0, 4.0]))
         (array([3, 7]), array([2., 5.]))
     """
-    if weights is None:  # np.unique goes through a hash table, which takes sixteen times as long
+    if weights is None:  # np.unique goes through a hash table, which takes longer
         keys = np.sort(keys)
         return keys[_first(keys)], None
     order = np.argsort(keys, kind="stable")

@@ -85,7 +85,7 @@ def _by_class(y: Array, p: Array, score: Callable[[Array, Array], float]) -> flo
 
 
 CLASSIFICATION: dict[str, Callable[[Array, Array], float]] = {
-    # scikit-learn's own checks its input at such length that it takes a sixth of a fit
+    # scikit-learn's own checks its input at length, in every epoch
     "accuracy": lambda y, p: float(np.mean(p.argmax(axis=1) == y)),
     # of the classes that are there; scikit-learn's own warns when another one is predicted
     "balanced_accuracy": lambda y, p: float(
