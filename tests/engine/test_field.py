@@ -10,6 +10,7 @@ from clgnn.collective.averaging import average
 from clgnn.collective.component import build
 from clgnn.data.graph import Graph
 from clgnn.engine.field import receptive_field
+from clgnn.engine.rings import Rings, at_outputs
 from clgnn.nn import GCN
 
 N, C = 120, 3
@@ -51,12 +52,33 @@ def test_outputs_and_gradients_at_the_targets_are_those_of_the_whole_graph(name,
     graph = sparse_graph(sparse, weighted)
     component, targets, part, nodes = parts({**OURS, **THEIRS}[name], graph)
     assert targets.sum() < len(nodes) < 0.7 * N
+    _equal_at_the_targets(component, graph, targets, part, nodes)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", ["gcn", "sage", "tk", "gin", "sym"])
+def test_rings_whose_outermost_is_most_of_the_graph_leave_its_nodes_as_they_are(name, sparse):
+    graph = sparse_graph(sparse, weighted=True)
+    into_3 = torch.stack([torch.arange(4, N), torch.full((N - 4,), 3)])  # two hops from node 7 is everything
+    edge_index = torch.cat([graph.edge_index, into_3, torch.tensor([[3], [7]])], dim=1)
+    graph = dataclasses.replace(graph, edge_index=edge_index, edge_weight=torch.rand(edge_index.size(1)))
+    component, *_ = parts(OURS[name], graph, depth=1 if name == "tk" else 2)
+    targets = (torch.arange(N) == 7) | (torch.arange(N) == 0)
+    part, nodes = receptive_field(component.runner, graph, targets, C)
+    assert isinstance(part, Rings)
+    assert part.x is graph.x
+    assert torch.equal(nodes, torch.arange(N))
+    assert part.outputs.tolist() == [0, 7]
+    _equal_at_the_targets(component, graph, targets, part, nodes)
+
+
+def _equal_at_the_targets(component, graph, targets, part, nodes):
     labels = torch.rand(N, 4, C)
     component.eval()
     results = []
     for g, rows in ((graph, torch.arange(N)), (part, nodes)):
         component.zero_grad()
-        out = average(component, g, labels[rows])[targets[rows]]
+        out = average(component, g, labels[rows])[at_outputs(g, targets[rows])]
         out.square().sum().backward()
         results.append([out, *(p.grad for p in component.parameters() if p.grad is not None)])
     for whole, of_part in zip(*results, strict=True):

@@ -127,7 +127,7 @@ def test_snowball_has_the_gradients_of_its_values(p, graph, monkeypatch):
     generator = torch.Generator().manual_seed(0)
     shapes = [(24, 2, 3), (24, 3 * 2), (2, 3), (2, 5), (2, 7)]  # two samples, three layers of two channels
     values = [torch.randn(s, generator=generator, dtype=torch.float64).requires_grad_() for s in shapes]
-    assert torch.autograd.gradcheck(lambda y, x, *weights: _Layers.apply(a, y, x, p, *weights), values)
+    assert torch.autograd.gradcheck(lambda y, x, *weights: _Layers.apply([a] * 4, y, x, p, *weights), values)
 
 
 def test_krylov_is_its_formula(graph):

@@ -21,6 +21,7 @@ from clgnn.collective.step import Loss, Part, gradient_step
 from clgnn.collective.under_masks import UnderMasks
 from clgnn.data.graph import Graph, known
 from clgnn.engine.field import receptive_field
+from clgnn.engine.rings import at_outputs
 from clgnn.engine.streamed import Streamed
 
 __all__ = ["Diverged", "Epoch", "Iteration", "Problem", "Schedule", "Validation", "Verdict", "learn"]
@@ -167,7 +168,7 @@ class _Steps:
         if problem.validation is not None and problem.test is not None:
             judged = problem.validation.judged
             self.judged_part, around = receptive_field(runner, graph, judged, columns)
-            self.judged = judged[around]
+            self.judged = at_outputs(self.judged_part, judged[around])
             self.inputs = [labels[around] for labels in self.inputs]
 
     def epoch(self, number: int, first: int = 0) -> Iterator[tuple[int, Iterable[tuple[int, Part]]]]:

@@ -13,6 +13,7 @@ from clgnn.collective.averaging import average
 from clgnn.collective.component import Component
 from clgnn.data.graph import Graph, known
 from clgnn.engine import processes
+from clgnn.engine.rings import at_outputs
 
 Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 """Of outputs ``[n, outputs]`` and labels ``[n]``: their mean negative log-likelihood."""
@@ -43,7 +44,8 @@ def gradients(component: Component, part: Part, loss_of: Loss) -> Tensor:
     if part.seed is not None:
         torch.manual_seed(part.seed)
     targets = known(part.y) & ~part.shown
-    loss = loss_of(average(component, part.graph, part.labels)[targets], part.y[targets])
+    outputs = average(component, part.graph, part.labels)[at_outputs(part.graph, targets)]
+    loss = loss_of(outputs, part.y[targets])
     if part.share != 1:
         loss = loss * part.share
     loss.backward()

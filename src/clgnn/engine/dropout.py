@@ -28,16 +28,16 @@ def dropout_mask(h: Tensor, p: float) -> Tensor | None:
         return None
     if h.device.type != "cpu" or p == 1:
         return F.dropout(torch.ones_like(h), p)
-    if p == 0.5:  # one bit is enough
-        octets = _random(-(-h.numel() // 8), torch.uint8).unsqueeze(1) & _BITS
-        return octets.view(-1)[: h.numel()].view(h.shape).ne(0).to(h.dtype).mul_(2)
+    if p == 0.5:  # one bit is enough, and a table has what eight of them mean
+        octets = _random(-(-h.numel() // 8), torch.uint8).int()
+        return _EIGHT.to(h.dtype).index_select(0, octets).view(-1)[: h.numel()].view(h.shape)
     kind, levels = (torch.int8, 2**8) if float(p * 2**8).is_integer() else (torch.int16, 2**16)
     dropped = min(round(p * levels), levels - 1)
     kept = _random(h.numel(), kind).view(h.shape) >= dropped - levels // 2
     return kept.to(h.dtype).mul_(levels / (levels - dropped))
 
 
-_BITS = 2 ** torch.arange(8, dtype=torch.uint8)
+_EIGHT = 2.0 * (torch.arange(256).unsqueeze(1) >> torch.arange(8) & 1)
 
 
 def _random(count: int, kind: torch.dtype) -> Tensor:

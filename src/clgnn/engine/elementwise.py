@@ -21,6 +21,7 @@ from clgnn.engine.features import (
     mapped,
     mine,
     named,
+    origin,
     size_of,
     taken,
     whole,
@@ -98,14 +99,38 @@ def _alike_in_columns(value: Any) -> bool:
 
 
 def _weighted_rows(args: tuple[Any, ...]) -> Any:
-    """Rows that are yet to be taken, times a weight for each: the weight is kept with them."""
+    """Rows that are yet to be taken, times a weight for each, or one row for all: both are kept."""
+    if all(mine(value) for value in args):
+        return _attention(*args)
     x, weight = args if mine(args[0]) else args[::-1]
-    if mine(weight) or not isinstance(weight, Tensor) or x.gathered is None or x.gathered[2] is not None:
+    if isinstance(weight, Tensor) and weight.shape == (1, *size_of(x)[1:]) and origin(x)[1] is None:
+        return LabelledFeatures.product(x, weight)
+    if not isinstance(weight, Tensor) or x.gathered is None or x.gathered[2] is not None:
         return NotImplemented
     size = size_of(x)
     if weight.requires_grad or weight.shape != (size[0], *[1] * (len(size) - 1)):
         return NotImplemented
     return LabelledFeatures.rows(x.gathered[0], x.gathered[1], weight.reshape(-1))
+
+
+def _attention(one: LabelledFeatures, other: LabelledFeatures) -> Any:
+    """Rows yet to be taken times others, or times a weight for each sample: not written out either."""
+    rows = [x for x in (one, other) if _plain_rows(x)]
+    if len(rows) == 2 and size_of(one) == size_of(other):
+        return LabelledFeatures.product(one, other)
+    if len(rows) != 1:
+        return NotImplemented
+    (x,), weight = rows, other if rows[0] is one else one
+    if size_of(weight) != (*size_of(x)[:-1], 1) or size_of(x)[-1] == 1:
+        return NotImplemented
+    assert x.gathered is not None
+    return LabelledFeatures.rows(x.gathered[0], x.gathered[1], weight)
+
+
+def _plain_rows(x: LabelledFeatures) -> bool:
+    """Whether these are rows yet to be taken, without weights, of something that no part is shared of."""
+    taken_of = x.gathered is not None and x.gathered[2] is None and origin(x)[1] is None
+    return taken_of and origin(x)[0].is_floating_point() and origin(x)[0].device.type == "cpu"
 
 
 @handles("dropout")

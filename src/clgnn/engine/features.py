@@ -69,8 +69,11 @@ class LabelledFeatures(torch.Tensor):
 
     each: Tensor | None
     shared: Tensor | None
-    # rows of another that are yet to be taken: of which, which rows, and a weight for each
+    # rows of another that are yet to be taken: of which, which rows, and a weight for each, which may be one
+    # for each sample
     gathered: tuple[LabelledFeatures, Tensor, Tensor | None] | None
+    # two factors that are yet to be multiplied: both are such rows, or the second is one row for all
+    paired: tuple[LabelledFeatures, Tensor] | None
 
     @staticmethod
     def __new__(cls, each: Tensor, shared: Tensor | None = None) -> LabelledFeatures:
@@ -87,6 +90,13 @@ class LabelledFeatures(torch.Tensor):
         """Rows of another one, which are not written out until they are needed."""
         self = _blank(LabelledFeatures, (len(index), *size_of(source)[1:]), origin(source)[0])
         self.gathered = (source, index, weight)
+        return self
+
+    @staticmethod
+    def product(one: LabelledFeatures, other: Tensor) -> LabelledFeatures:
+        """The product of rows with others, or with one row for all, which is not written out until needed."""
+        self = _blank(LabelledFeatures, size_of(one), origin(one)[0])
+        self.paired = (one, other)
         return self
 
     def __init__(self, *arguments: Any) -> None:
@@ -121,7 +131,7 @@ def _blank(cls: type[LabelledFeatures], size: Any, like: Tensor) -> LabelledFeat
         self: LabelledFeatures = torch.Tensor._make_wrapper_subclass(
             cls, size, dtype=like.dtype, device=like.device
         )
-    self.each = self.shared = self.gathered = None
+    self.each = self.shared = self.gathered = self.paired = None
     return self
 
 
@@ -137,8 +147,9 @@ def size_of(x: Tensor) -> torch.Size:
 def origin(x: LabelledFeatures) -> tuple[Tensor, Tensor | None]:
     """Both parts of x, or of what its rows are taken from."""
     while x.each is None:
-        assert x.gathered is not None
-        x = x.gathered[0]
+        before = x.gathered or x.paired
+        assert before is not None
+        x = before[0]
     return x.each, x.shared
 
 
@@ -161,7 +172,14 @@ def dense(x: Tensor) -> Tensor:
 
 def taken(x: LabelledFeatures) -> LabelledFeatures:
     """x with its rows written out."""
-    if x.gathered is not None:
+    if x.paired is not None:
+        one, other = x.paired
+        factor = whole(other) if isinstance(other, LabelledFeatures) else other.unsqueeze(1)
+        x.each, x.paired = whole(one) * factor, None
+    elif x.gathered is not None and isinstance(of_sample := x.gathered[2], LabelledFeatures):
+        source, index, _ = x.gathered
+        x.each, x.gathered = whole(source).index_select(0, index) * whole(of_sample), None
+    elif x.gathered is not None:
         source, index, weight = x.gathered
         source = taken(source)
 
@@ -197,7 +215,7 @@ def become(x: LabelledFeatures, result: LabelledFeatures) -> LabelledFeatures:
     """The end of an operation in place."""
     if size_of(x) != size_of(result):
         raise Unsupported("an operation in place that changes the size")
-    x.each, x.shared, x.gathered = result.each, result.shared, result.gathered
+    x.each, x.shared, x.gathered, x.paired = result.each, result.shared, result.gathered, result.paired
     return x
 
 

@@ -15,20 +15,18 @@ from torch_geometric.nn import MessagePassing
 from torch_geometric.utils import k_hop_subgraph
 
 from clgnn.data.graph import Graph
-from clgnn.data.sparse import scipy_csr, torch_csr
+from clgnn.engine.rings import WORTHWHILE, Layered, at_outputs, rings, rows_of
 from clgnn.engine.runner import Runner
-
-WORTHWHILE = 0.7
-"""A part with a larger share of the nodes than this is not worth taking."""
 
 
 def receptive_field(runner: Runner, graph: Graph, targets: Tensor, columns: int) -> tuple[Graph, Tensor]:
     """The part of a graph that the representation of the targets depends on.
 
-    How far a GNN looks is its attribute ``hops``, which ours have and yours may have. For other PyG modules
-    it is the number of their message passing layers, or one more where they look at degrees. In either case
-    the part is taken only if the representations then are what they are on the whole graph. With running
-    statistics, which look at all nodes, or when in doubt, the part is the whole.
+    Our GNNs compute each layer at no more nodes than the next one needs (:mod:`clgnn.engine.rings`). How far
+    another GNN looks is its attribute ``hops``, which yours may have. For other PyG modules it is the number
+    of their message passing layers, or one more where they look at degrees. In every case the part is taken
+    only if the representations then are what they are on the whole graph. With running statistics, which
+    look at all nodes, or when in doubt, the part is the whole.
 
     Args:
         runner: runs the GNN.
@@ -44,10 +42,15 @@ def receptive_field(runner: Runner, graph: Graph, targets: Tensor, columns: int)
         >>> from clgnn.nn import GCN
         >>> line = Graph(torch.rand(9, 3), torch.stack([torch.arange(8), torch.arange(1, 9)]), None, (9,))
         >>> receptive_field(Runner(GCN(3, 8, 2)), line, torch.arange(9) == 6, 0)[1]
-        tensor([4, 5, 6])
+        tensor([6, 5, 4])
     """
     everything = torch.arange(graph.num_nodes, device=graph.x.device)
     if graph.hetero is not None:  # its other nodes would have to be taken apart too
+        return graph, everything
+    if isinstance(runner.gnn, Layered):
+        found = rings(runner.gnn, graph, targets)
+        if found is not None and _same(runner, graph, *found, targets, columns):
+            return found
         return graph, everything
     declared = getattr(runner.gnn, "hops", None)
     if not isinstance(declared, int):
@@ -67,7 +70,7 @@ def receptive_field(runner: Runner, graph: Graph, targets: Tensor, columns: int)
         if len(nodes) > WORTHWHILE * graph.num_nodes:
             break
         weight, attr, types = (None if of is None else of[kept] for of in graph.of_edges())
-        part = Graph(_rows(graph.x, nodes), edge_index, weight, (len(nodes),), attr, None, types)
+        part = Graph(rows_of(graph.x, nodes), edge_index, weight, (len(nodes),), attr, None, types)
         if _same(runner, graph, part, nodes, targets, columns):
             return part, nodes
     return graph, everything
@@ -83,12 +86,6 @@ def _message_passing(gnn: torch.nn.Module) -> int:
 def _looks_everywhere(gnn: torch.nn.Module) -> bool:
     """Whether running statistics see all nodes, or a layer keeps the edges of the first graph that it saw."""
     return next(gnn.buffers(), None) is not None or any(getattr(m, "cached", False) for m in gnn.modules())
-
-
-def _rows(x: Tensor, nodes: Tensor) -> Tensor:
-    if x.layout == torch.strided:
-        return x[nodes]
-    return torch_csr(scipy_csr(x)[nodes.cpu().numpy()], x.dtype, x.device)
 
 
 @torch.no_grad()
@@ -108,7 +105,7 @@ def _same(runner: Runner, graph: Graph, part: Graph, nodes: Tensor, targets: Ten
     runner.gnn.eval()
     try:
         whole = runner.mean(graph, labels)[targets]
-        of_part = runner.mean(part, labels[nodes])[targets[nodes]]
+        of_part = runner.mean(part, labels[nodes])[at_outputs(part, targets[nodes])]
     except Exception:  # whatever a module wants with the whole graph
         return False
     return torch.allclose(whole, of_part, rtol=1e-4, atol=1e-5 * max(1.0, float(whole.abs().max())))

@@ -23,11 +23,14 @@ class RowBlock(SparseMatrix):
     Args:
         csr: the rows.
         first: the number of the first one.
+
+    Attributes:
+        own: the nodes that the rows are of, among those that the columns are of.
     """
 
     def __init__(self, csr: Tensor, first: int) -> None:
         super().__init__(csr)
-        self.own = slice(first, first + csr.size(0))
+        self.own: slice | Tensor = slice(first, first + csr.size(0))
 
 
 def gather(a: SparseMatrix, labels: Tensor | Packed) -> Tensor:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from clgnn.data.derived import derived
 from clgnn.data.sparse import torch_csr
+from clgnn.engine.attention import attend, dots, ends
 from clgnn.engine.elementwise import elementwise
 from clgnn.engine.features import (
     LabelledFeatures,
@@ -69,6 +70,9 @@ def scatter_add(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     index, rows = index.reshape(-1), size_of(target)[0]
     if source.gathered is not None and index.device.type == "cpu":
         inner, chosen, weight = source.gathered
+        if isinstance(weight, LabelledFeatures):
+            total = _attended(inner, index, chosen, weight, rows)
+            return become(target, total if _is_zero(target) else elementwise(torch.add, (target, total), {}))
         a = _summing(index, chosen, weight, (rows, size_of(inner)[0]), source.dtype)
         total = mapped(inner, lambda part: a @ part)
     else:
@@ -76,6 +80,16 @@ def scatter_add(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     if not _is_zero(target):
         total = elementwise(torch.add, (target, total), {})
     return become(target, total)
+
+
+def _attended(
+    inner: LabelledFeatures, index: Tensor, chosen: Tensor, weight: LabelledFeatures, rows: int
+) -> LabelledFeatures:
+    """The sum of rows that have a weight for each sample; heads are further samples."""
+    x = whole(inner)
+    of = ends(index, chosen, (rows, len(x)))
+    total = attend(of, whole(weight).flatten(1), x.flatten(1, -2))
+    return LabelledFeatures(total.view(rows, *x.shape[1:]))
 
 
 def _is_zero(x: LabelledFeatures) -> bool:
@@ -156,7 +170,25 @@ def along(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if dim == 0 or own < 2:
         return NotImplemented
     keywords = {key: value for key, value in kwargs.items() if key not in ("input", "dim")}
+    if x.paired is not None and func.__name__ == "sum" and dim == own - 1 and not keywords and not args[2:]:
+        return _dots(*x.paired)
     return LabelledFeatures(func(whole(x), dim + 1, *args[2:], **keywords))
+
+
+def _dots(one: LabelledFeatures, other: Tensor) -> LabelledFeatures:
+    """The dot products of rows of two, or of rows and one for all, for each sample and head."""
+    if not isinstance(other, LabelledFeatures):
+        x = whole(one)
+        x = x.flatten(2, -2) if x.dim() > 3 else x.unsqueeze(2)  # [N, K, heads, c]
+        factors = other.reshape(-1, other.size(-1))
+        found = torch.stack([x[:, :, head] @ factor for head, factor in enumerate(factors)], dim=2)
+        return LabelledFeatures(found.view(*found.shape[:2], *size_of(one)[1:-1]))
+    assert one.gathered is not None
+    assert other.gathered is not None
+    (left, i, _), (right, j, _) = one.gathered, other.gathered
+    a, b = whole(left), whole(right)
+    of = ends(i, j, (len(a), len(b)))
+    return LabelledFeatures(dots(of, a.flatten(1, -2), b.flatten(1, -2)).view(len(i), *a.shape[1:-1]))
 
 
 @handles("cat concat stack")

@@ -15,9 +15,11 @@ import clgnn.engine.elementwise
 import clgnn.engine.products
 import clgnn.engine.rows  # noqa: F401  (what LabelledFeatures can do)
 from clgnn.data.graph import Graph
+from clgnn.engine.attention import keeping
 from clgnn.engine.chunks import bytes_per_sample, chunk_size
 from clgnn.engine.features import LabelledFeatures, whole
 from clgnn.engine.propagation import adjacency
+from clgnn.engine.rings import Layered, Rings
 
 OF_EDGES = ("edge_weight", "edge_attr", "edge_type")
 """What a graph may have of its edges, and a GNN may take."""
@@ -60,7 +62,10 @@ class Runner:
         self.bytes_per_row: float | None = None  # what a node of a sample keeps for the backward pass
 
     def mean(self, graph: Graph, labels: Tensor) -> Tensor:
-        """The mean of Z over the samples, ``[N, d]``, from their label columns ``[N, K, C]``."""
+        """The mean of Z over the samples, ``[N, d]``, from their label columns ``[N, K, C]``.
+
+        Of :class:`~clgnn.engine.rings.Rings` it has the rows of the targets alone.
+        """
         n, k = labels.shape[:2]
         size = chunk_size(n, k, self.memory_budget, lambda: self._bytes_per_row(graph, labels))
         if size >= k:
@@ -76,6 +81,9 @@ class Runner:
     def _together(self, graph: Graph, labels: Tensor) -> Tensor:
         if graph.hetero is not None:
             return in_a_loop(self.gnn, graph, labels, (graph.edge_index, {}))
+        if isinstance(graph, Rings):
+            assert isinstance(self.gnn, Layered)
+            return self.gnn.run(graph.x, graph.operators, labels)
         edges = self._edges(graph, labels)
         if "labels" in self.takes:
             z: Tensor = self.gnn(graph.x, edges[0], labels=labels, **edges[1])
@@ -154,7 +162,8 @@ def call(gnn: nn.Module, graph: Graph, x: Tensor, edges: Edges) -> Tensor:
 
 def at_once(gnn: nn.Module, graph: Graph, labels: Tensor, edges: Edges) -> Tensor:
     """The mean over K samples of one call."""
-    z = gnn(LabelledFeatures(labels, graph.x), edges[0], **edges[1])
+    with keeping(graph.edge_index):
+        z = gnn(LabelledFeatures(labels, graph.x), edges[0], **edges[1])
     return whole(z).mean(dim=1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -11,10 +12,10 @@ from torch import Tensor, nn
 from clgnn.engine.dropout import dropout
 from clgnn.engine.packed import Packed
 from clgnn.engine.propagation import SparseMatrix
-from clgnn.nn.labelled import gathered, layer_by_layer, linears, of_features, of_labels
+from clgnn.nn.labelled import OneOperator, gathered, layer_by_layer, linears, of_features, of_labels
 
 
-class GCN(nn.Module):
+class GCN(OneOperator):
     r"""Graph convolutional network.
 
     .. math::
@@ -59,7 +60,7 @@ class GCN(nn.Module):
         widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
         self.layers = nn.ModuleList(nn.Linear(i, o) for i, o in pairwise(widths))
         self.dropout = dropout
-        self.normalization: Literal["row", "sym"] = normalization
+        self.normalization = normalization
         self.hops = num_layers + (normalization == "sym")  # the neighbours' degrees take one more
         self.reset_parameters()
 
@@ -85,8 +86,5 @@ class GCN(nn.Module):
         z = dropout(torch.relu(z + layer.bias), self.dropout, self.training)
         return z.mean(dim=1) if i == self.depth - 2 else z
 
-    def forward(
-        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, labels: Tensor | None = None
-    ) -> Tensor:
-        first = linears(self.layers)[0]
-        return layer_by_layer(self, first.weight, x, edge_index, edge_weight, labels)
+    def run(self, x: Tensor, operators: Sequence[SparseMatrix], labels: Tensor) -> Tensor:
+        return layer_by_layer(self, linears(self.layers)[0].weight, x, operators, labels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -11,10 +11,10 @@ from clgnn.engine.dropout import dropout
 from clgnn.engine.packed import Packed
 from clgnn.engine.propagation import SparseMatrix
 from clgnn.engine.row_blocks import own_rows
-from clgnn.nn.labelled import gathered, layer_by_layer, linears, of_features, of_labels, own
+from clgnn.nn.labelled import OneOperator, gathered, layer_by_layer, linears, of_features, of_labels, own
 
 
-class GIN(nn.Module):
+class GIN(OneOperator):
     r"""Graph isomorphism network.
 
     .. math::
@@ -56,7 +56,7 @@ class GIN(nn.Module):
         self.eps = nn.Parameter(torch.zeros(num_layers))
         self.dropout = dropout
         self.hops = num_layers
-        self.normalization: Literal["sum"] = "sum"
+        self.normalization = "sum"
 
     def reset_parameters(self) -> None:
         for layer in (*linears(self.enter), *linears(self.leave)):
@@ -84,8 +84,5 @@ class GIN(nn.Module):
         z = dropout(torch.relu(leave[i](z)), self.dropout, self.training)
         return z @ enter[i + 1].weight.t()  # what the next layer gathers
 
-    def forward(
-        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, labels: Tensor | None = None
-    ) -> Tensor:
-        first = linears(self.enter)[0]
-        return layer_by_layer(self, first.weight, x, edge_index, edge_weight, labels)
+    def run(self, x: Tensor, operators: Sequence[SparseMatrix], labels: Tensor) -> Tensor:
+        return layer_by_layer(self, linears(self.enter)[0].weight, x, operators, labels)

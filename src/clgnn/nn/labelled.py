@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
 from clgnn.engine.packed import Packed
-from clgnn.engine.propagation import SparseMatrix, project, propagation
+from clgnn.engine.propagation import Normalization, SparseMatrix, project, propagation
 from clgnn.engine.row_blocks import gather, own_rows
 from clgnn.engine.streaming import Layerwise
 
@@ -58,21 +61,35 @@ def of_labels(labels: Tensor | Packed, weight: Tensor) -> Tensor:
 
 
 def layer_by_layer(
-    gnn: Layerwise,
-    weight: Tensor,
-    x: Tensor,
-    edge_index: Tensor,
-    edge_weight: Tensor | None,
-    labels: Tensor | None,
+    gnn: Layerwise, weight: Tensor, x: Tensor, operators: Sequence[SparseMatrix], labels: Tensor
 ) -> Tensor:
-    """The ``forward`` of a GNN that can be run layer by layer; ``weight`` is its first one."""
-    labels = or_no_labels(x, labels)
+    """All layers of a GNN, each with its operator; ``weight`` is its first one."""
     check_channels(x, labels, weight)
-    a = propagation(edge_index, x.size(0), edge_weight, gnn.normalization, dtype=x.dtype)
     h = gnn.features(x)
-    for i in range(gnn.depth):
+    for i, a in enumerate(operators):
         h = gnn.layer(i, a, h, labels)
     return h
+
+
+class OneOperator(nn.Module):
+    """The ``forward`` of a GNN whose layers all gather with the same operator."""
+
+    normalization: Normalization
+
+    @property
+    @abstractmethod
+    def depth(self) -> int:
+        """How many layers it has."""
+
+    @abstractmethod
+    def run(self, x: Tensor, operators: Sequence[SparseMatrix], labels: Tensor) -> Tensor:
+        """See :class:`clgnn.engine.rings.Layered`."""
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, labels: Tensor | None = None
+    ) -> Tensor:
+        a = propagation(edge_index, x.size(0), edge_weight, self.normalization, dtype=x.dtype)
+        return self.run(x, [a] * self.depth, or_no_labels(x, labels))
 
 
 def propagated_linear(a: SparseMatrix, x: Tensor, labels: Tensor, weight: Tensor) -> Tensor:

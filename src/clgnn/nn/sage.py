@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -12,10 +12,10 @@ from clgnn.engine.dropout import dropout
 from clgnn.engine.packed import Packed
 from clgnn.engine.propagation import SparseMatrix, sample_neighbors
 from clgnn.engine.row_blocks import own_rows
-from clgnn.nn.labelled import gathered, layer_by_layer, linears, of_features, of_labels, own
+from clgnn.nn.labelled import OneOperator, gathered, layer_by_layer, linears, of_features, of_labels, own
 
 
-class SAGE(nn.Module):
+class SAGE(OneOperator):
     r"""GraphSAGE.
 
     .. math::
@@ -60,7 +60,7 @@ class SAGE(nn.Module):
         self.dropout = dropout
         self.num_neighbors = num_neighbors
         self.hops = num_layers
-        self.normalization: Literal["mean"] = "mean"
+        self.normalization = "mean"
 
     def reset_parameters(self) -> None:
         for layer in (*linears(self.own), *linears(self.neighbors)):
@@ -95,7 +95,5 @@ class SAGE(nn.Module):
     def _weights(self) -> tuple[list[nn.Linear], list[nn.Linear]]:
         return linears(self.own), linears(self.neighbors)
 
-    def forward(
-        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, labels: Tensor | None = None
-    ) -> Tensor:
-        return layer_by_layer(self, linears(self.own)[0].weight, x, edge_index, edge_weight, labels)
+    def run(self, x: Tensor, operators: Sequence[SparseMatrix], labels: Tensor) -> Tensor:
+        return layer_by_layer(self, linears(self.own)[0].weight, x, operators, labels)

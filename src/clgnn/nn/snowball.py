@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from clgnn.engine.dropout import dropout_mask
-from clgnn.engine.propagation import SparseMatrix, propagation
-from clgnn.nn.labelled import linears, or_no_labels, split_linear, uniform
+from clgnn.engine.propagation import SparseMatrix
+from clgnn.engine.row_blocks import gather
+from clgnn.nn.labelled import OneOperator, linears, split_linear, uniform
 
 
-class Snowball(nn.Module):
+class Snowball(OneOperator):
     r"""Snowball: every layer sees all layers before it.
 
     .. math::
@@ -52,6 +53,7 @@ class Snowball(nn.Module):
             raise ValueError(f"num_layers is {num_layers}; Snowball has at least 1")
         self.in_channels, self.dropout = in_channels, dropout
         self.hops = num_layers + 1
+        self.normalization = "row"
         widths = [*[hidden_channels] * num_layers, out_channels]
         self.layers = nn.ModuleList(
             nn.Linear(in_channels + i * hidden_channels, width) for i, width in enumerate(widths)
@@ -62,15 +64,16 @@ class Snowball(nn.Module):
         for layer in linears(self.layers):
             uniform(layer)
 
-    def forward(
-        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, labels: Tensor | None = None
-    ) -> Tensor:
-        labels = or_no_labels(x, labels)
-        a = propagation(edge_index, x.size(0), edge_weight, "row", dtype=x.dtype)
+    @property
+    def depth(self) -> int:
+        return len(self.layers)
+
+    def run(self, x: Tensor, operators: Sequence[SparseMatrix], labels: Tensor) -> Tensor:
         layers = linears(self.layers)
         inputs = torch.cat([layer.weight[:, : self.in_channels] for layer in layers])
         shared, wy = split_linear(x, labels, inputs)
-        shared = a @ shared + torch.cat([layer.bias for layer in layers])  # A X W_l + b_l of all layers
+        first, n = operators[0], operators[-1].csr.size(0)
+        shared = first @ shared + torch.cat([layer.bias for layer in layers])  # A X W_l + b_l of all layers
         widths = [layer.out_features for layer in layers]
         weights = [
             torch.cat([of_labels, layer.weight[:, self.in_channels :]], dim=1)
@@ -78,73 +81,115 @@ class Snowball(nn.Module):
         ]
         from_x, of_last = shared.split([sum(widths[:-1]), widths[-1]], dim=1)
         p = self.dropout if self.training else 0.0
-        mean: Tensor = _Layers.apply(a, a @ labels, from_x, p, *weights[:-1])  # type: ignore[no-untyped-call]
-        out: Tensor = mean @ weights[-1].t() + of_last
+        of_labels = gather(first, labels)
+        mean: Tensor = _Layers.apply(operators, of_labels, from_x, p, *weights[:-1])  # type: ignore[no-untyped-call]
+        out: Tensor = mean @ weights[-1].t() + of_last[:n]
         return out
 
 
-def _add_products(total: Tensor, blocks: Sequence[Tensor], weights: Sequence[Tensor]) -> None:
-    """``total += Σ_j B_j W_j``, in place."""
+PIECE = 2**17
+"""So many numbers of a layer are worked on at a time: what is added up stays in the cache."""
+
+
+def _pieces(nodes: int, samples: int, width: int) -> Iterator[tuple[slice, slice]]:
+    """Ranges of nodes, and of their rows, of which each node has one for each sample."""
+    step = max(1, PIECE // (samples * width))
+    for first in range(0, nodes, step):
+        last = min(nodes, first + step)
+        yield slice(first, last), slice(first * samples, last * samples)
+
+
+def _add_products(total: Tensor, rows: slice, blocks: Sequence[Tensor], weights: Sequence[Tensor]) -> None:
+    """``total += Σ_j B_j W_j`` for these rows, in place; a block may end before them."""
     for block, weight in zip(blocks, weights, strict=True):
-        total.addmm_(block, weight)
+        piece = block[rows]
+        total[: len(piece)].addmm_(piece, weight)
+
+
+def _tanh_(x: Tensor) -> Tensor:
+    """``tanh(x) = 2 σ(2x) - 1``, in place: torch's tanh takes four times as long."""
+    return x.mul_(2).sigmoid_().mul_(2).sub_(1)
 
 
 class _Layers(torch.autograd.Function):
-    """The hidden layers for all samples: the mean of ``A [Y_k | H_1 | .. | H_n]``, ``[N, C + n h]``.
+    """The hidden layers for all samples: the mean of ``A [Y_k | H_1 | .. | H_n]``, ``[n_0, C + n h]``.
 
     Each ``A H_l`` stays a matrix ``[N K, h]`` of its own, and ``A [H_0 | .. | H_l] W`` is summed up block by
     block in place, forward and backward: nothing is concatenated, and no product is kept. The last layer
-    goes to the output alone, where the mean over the samples can come before the propagation.
+    goes to the output alone, where the mean over the samples can come before the propagation. A layer has as
+    many rows as its operator; they are the first ones of the layer before.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, a: SparseMatrix, of_labels: Tensor, from_x: Tensor, p: float, *weights: Tensor
+        ctx: Any,
+        operators: Sequence[SparseMatrix],
+        of_labels: Tensor,
+        from_x: Tensor,
+        p: float,
+        *weights: Tensor,
     ) -> Tensor:
         (n, k, c), (h, depth) = of_labels.shape, (weights[0].size(0), len(weights))
+        counts = [operator.csr.size(0) for operator in operators]
         gathered, activations, masks = [of_labels.reshape(n * k, c)], [], []
-        for weight, constant in zip(weights, from_x.split(h, dim=1), strict=True):
-            t = constant.repeat_interleave(k, dim=0)
-            parts = weight.split([c, *[h] * (len(gathered) - 1)], dim=1)
-            _add_products(t, gathered, [part.t() for part in parts])
-            kept = dropout_mask(t.tanh_(), p)
-            dropped = (t if kept is None else t * kept).view(n, k, h)
-            if len(gathered) < depth:
-                gathered.append((a @ dropped).view(n * k, h))
+        for layer, weight in enumerate(weights):
+            t = of_labels.new_empty(counts[layer] * k, h)
+            kept = dropout_mask(t, p)
+            dropped = t if kept is None else torch.empty_like(t)
+            parts = [part.t() for part in weight.split([c, *[h] * layer], dim=1)]
+            for nodes, rows in _pieces(counts[layer], k, h):
+                piece = t[rows]
+                piece.view(-1, k, h).copy_(from_x[nodes, None, layer * h : (layer + 1) * h])
+                _add_products(piece, rows, gathered, parts)
+                _tanh_(piece)
+                if kept is not None:
+                    torch.mul(piece, kept[rows], out=dropped[rows])
+            if layer < depth - 1:
+                gathered.append((operators[layer + 1] @ dropped.view(-1, k, h)).view(-1, h))
             activations.append(t)
             masks.append(kept)
-        ctx.a, ctx.samples, ctx.depth = a, k, depth
+        ctx.operators, ctx.samples, ctx.counts = operators, k, counts
         ctx.save_for_backward(*gathered, *activations, *masks, *weights)
-        means = [block.view(n, k, block.size(1)).mean(dim=1) for block in gathered]
-        out: Tensor = torch.cat([*means, a @ dropped.mean(dim=1)], dim=1)
-        return out
+        last = counts[-1]
+        means = [block[: last * k].view(last, k, block.size(1)).mean(dim=1) for block in gathered]
+        of_last = operators[-1] @ dropped.view(-1, k, h).mean(dim=1)
+        return torch.cat([*means, of_last], dim=1)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        k, depth, saved = ctx.samples, ctx.depth, ctx.saved_tensors
+        operators, k, counts, saved = ctx.operators, ctx.samples, ctx.counts, ctx.saved_tensors
+        depth = len(counts) - 1
         gathered, activations, masks, weights = (saved[i * depth : (i + 1) * depth] for i in range(4))
         c, h = gathered[0].size(1), activations[0].size(1)
         own = (grads[0] / k).split([c, *[h] * depth], dim=1)  # of each of the k samples, by block
         blocks = [weight.split([c, *[h] * layer], dim=1) for layer, weight in enumerate(weights)]
         before_tanh: list[Tensor] = []  # the gradients of the layers l+1, .., n
+        from_x = grads[0].new_zeros(counts[0], depth * h)
+        of_weights = [torch.zeros_like(weight) for weight in weights]
 
         def of_block(number: int) -> Tensor:
-            grad: Tensor = own[number].repeat_interleave(k, dim=0)
-            _add_products(grad, before_tanh, [later[number] for later in blocks[number:]])
+            grad = torch.zeros_like(gathered[number])
+            grad[: counts[-1] * k].view(-1, k, grad.size(1)).copy_(own[number].unsqueeze(1))
+            later = [blocks_of[number] for blocks_of in blocks[number:]]
+            for _, rows in _pieces(counts[number], k, h):
+                _add_products(grad[rows], rows, before_tanh, later)
             return grad
 
         for layer in reversed(range(depth)):
+            a = operators[layer + 1]
             if layer == depth - 1:
-                grad = ctx.a.transpose_product(own[-1]).repeat_interleave(k, dim=0)
+                grad = a.transpose_product(own[-1]).repeat_interleave(k, dim=0)
             else:
-                grad = ctx.a.transpose_product(of_block(layer + 1).view(-1, k, h)).view(-1, h)
-            if masks[layer] is not None:
-                grad.mul_(masks[layer])
-            before_tanh.insert(0, torch.ops.aten.tanh_backward(grad, activations[layer]))
+                grad = a.transpose_product(of_block(layer + 1).view(-1, k, h)).view(-1, h)
+            into = of_weights[layer].split([c, *[h] * layer], dim=1)
+            for nodes, rows in _pieces(counts[layer], k, h):
+                piece = grad[rows]
+                if masks[layer] is not None:
+                    piece.mul_(masks[layer][rows])
+                piece.copy_(torch.ops.aten.tanh_backward(piece, activations[layer][rows]))
+                from_x[nodes, layer * h : (layer + 1) * h] = piece.view(-1, k, h).sum(dim=1)
+                for block, of_weight in zip(gathered[: layer + 1], into, strict=True):
+                    of_weight.addmm_(piece.t(), block[rows])
+            before_tanh.insert(0, grad)
         of_labels = of_block(0).view(-1, k, c) if ctx.needs_input_grad[1] else None
-        from_x = torch.cat([grad.view(-1, k, h).sum(dim=1) for grad in before_tanh], dim=1)
-        of_weights = [
-            torch.cat([grad.t() @ block for block in gathered[: layer + 1]], dim=1)
-            for layer, grad in enumerate(before_tanh)
-        ]
         return None, of_labels, from_x, None, *of_weights
