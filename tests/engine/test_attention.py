@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch_geometric.nn import GATConv, TransformerConv
 
+from clgnn.data.graph import Graph
 from clgnn.engine.attention import attend, dots, ends, keeping
-from clgnn.engine.features import LabelledFeatures, whole
+from clgnn.engine.runner import at_once
 
 
 def several_edges():
@@ -47,7 +48,9 @@ def test_edges_are_sorted_once_for_a_graph_and_others_apart():
     assert ends(left, right, (4, 5)) is not one
 
 
-@pytest.mark.parametrize("layer", [GATConv(5, 3, heads=2), TransformerConv(5, 3, heads=2)], ids=["gat", "transformer"])
+@pytest.mark.parametrize(
+    "layer", [GATConv(5, 3, heads=2), TransformerConv(5, 3, heads=2)], ids=["gat", "transformer"]
+)
 def test_no_row_for_each_edge_and_sample_is_kept(layer):
     """What a step keeps for its gradients has ``[E, K, heads]`` numbers at most, not ``[E, K, heads, c]``."""
     torch.manual_seed(0)
@@ -60,7 +63,8 @@ def test_no_row_for_each_edge_and_sample_is_kept(layer):
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        out = whole(layer(LabelledFeatures(torch.rand(n, k, 2), torch.rand(n, 3)), edge_index))
+        graph = Graph(torch.rand(n, 3), edge_index, None, (n,))
+        out = at_once(layer, graph, torch.rand(n, k, 2), (edge_index, {}))
     out.sum().backward()
     assert max(kept) < e * k * 2 * 3
     assert max(kept) >= e * k

@@ -165,6 +165,8 @@ class _Steps:
             return
         self.num_parts = 1
         self.part, self.nodes = receptive_field(runner, graph, known(problem.y), columns)
+        here = None if predicted is None else predicted[self.nodes]
+        self.unmasked = here, problem.y[self.nodes], self.hidden[self.nodes]
         if problem.validation is not None and problem.test is not None:
             judged = problem.validation.judged
             self.judged_part, around = receptive_field(runner, graph, judged, columns)
@@ -180,8 +182,11 @@ class _Steps:
             return self.batches.epoch(number, shown, predicted, first)
         if first > 0:  # one step is all
             return iter(())
-        here = None if predicted is None else predicted[self.nodes]
-        y, shown = self.problem.y[self.nodes], shown[self.nodes]
+        if self.under_masks is None:  # what they draw from is the same in every step
+            here, y, shown = self.unmasked
+        else:
+            here = None if predicted is None else predicted[self.nodes]
+            y, shown = self.problem.y[self.nodes], shown[self.nodes]
         labels = self.problem.label_input(here, y, shown, self.generator)
         return iter([(1, [(0, Part(self.part, y, shown, labels))])])
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from clgnn.data.derived import derived
 from clgnn.engine.packed import Packed
 from clgnn.engine.propagation import Normalization, SparseMatrix, project, propagation
 from clgnn.engine.row_blocks import gather, own_rows
@@ -104,7 +105,18 @@ def propagated_linear(a: SparseMatrix, x: Tensor, labels: Tensor, weight: Tensor
 
 def gathered(a: SparseMatrix, shared: Tensor, labels: Tensor | Packed, wy: Tensor) -> Tensor:
     """``A (S + Y_k Wyᵀ)`` ``[n, K, h]``, for what the features give, S ``[N, h]``."""
-    return (a @ shared).unsqueeze(1) + gather(a, labels) @ wy.t()
+    return (a @ shared).unsqueeze(1) + around(a, labels) @ wy.t()
+
+
+def around(a: SparseMatrix, labels: Tensor | Packed) -> Tensor:
+    """``A @ Y`` ``[n, K, C]``. Validation judges the same draws in every epoch: there it is made once."""
+    if torch.is_grad_enabled() or isinstance(labels, Packed):
+        return gather(a, labels)
+    made = derived(labels)
+    if a not in made:
+        made[a] = gather(a, labels)
+    found: Tensor = made[a]
+    return found
 
 
 def own(a: SparseMatrix, shared: Tensor, labels: Tensor | Packed, wy: Tensor) -> Tensor:

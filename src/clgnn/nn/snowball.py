@@ -10,8 +10,7 @@ from torch import Tensor, nn
 
 from clgnn.engine.dropout import dropout_mask
 from clgnn.engine.propagation import SparseMatrix
-from clgnn.engine.row_blocks import gather
-from clgnn.nn.labelled import OneOperator, linears, split_linear, uniform
+from clgnn.nn.labelled import OneOperator, around, linears, split_linear, uniform
 
 
 class Snowball(OneOperator):
@@ -81,7 +80,7 @@ class Snowball(OneOperator):
         ]
         from_x, of_last = shared.split([sum(widths[:-1]), widths[-1]], dim=1)
         p = self.dropout if self.training else 0.0
-        of_labels = gather(first, labels)
+        of_labels = around(first, labels)
         mean: Tensor = _Layers.apply(operators, of_labels, from_x, p, *weights[:-1])  # type: ignore[no-untyped-call]
         out: Tensor = mean @ weights[-1].t() + of_last[:n]
         return out
