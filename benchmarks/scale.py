@@ -94,7 +94,7 @@ def edge_bytes(num_edges: int, gnn: str = "gcn") -> float:
                 compressed = one.layout == torch.sparse_csr
                 parts = (one.crow_indices(), one.col_indices(), one.values()) if compressed else (one,)
                 for part in parts:
-                    if part.layout == torch.strided and part.dim() and part.size(-1) >= num_edges / 2:
+                    if part.layout == torch.strided and part.dim() and part.size(-1) >= num_edges / 8:
                         storage = part.untyped_storage()
                         sizes[storage.data_ptr()] = storage.nbytes()
         found.append(sum(sizes.values()) / data.num_edges)
