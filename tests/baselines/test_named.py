@@ -7,6 +7,7 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import coalesce
 
+import clgnn
 from clgnn import CollectiveClassifier, baselines
 from clgnn.baselines.crf import belief_propagation, pairs_of
 from clgnn.baselines.deep_collective_inference import repeated
@@ -66,6 +67,27 @@ def test_a_column_network_looks_as_far_as_it_is_deep():
     assert deep.score(data, test) > 0.95
     shallow = baselines.ColumnNetworkClassifier(num_layers=2, **settings).fit(data, train, val)
     assert shallow.score(data, test.view(-1, 8)[:, 5:].flatten()) < 0.8
+
+
+def test_a_column_network_tells_types_of_edges_apart_and_keeps_that(tmp_path):
+    """Each node has one neighbour of each type; only the first one's feature is its class."""
+    generator = torch.Generator().manual_seed(0)
+    bits = torch.randint(2, (200, 2), generator=generator)
+    told = torch.arange(200).repeat(2)  # node i hears of two others, 200 + i and 400 + i
+    edge_index = torch.stack([torch.arange(200, 600), told])
+    x = torch.cat([torch.zeros(200, 2), torch.eye(2)[bits.t().flatten()]])
+    y = torch.cat([bits[:, 0], torch.full((400,), -1)])
+    types = torch.arange(2).repeat_interleave(200)
+    data = Data(x=x, edge_index=edge_index, y=y, edge_type=types)
+    settings = {"max_epochs": 150, "dropout": 0.0, "weight_decay": 0.0, "num_layers": 1}
+    model = baselines.ColumnNetworkClassifier(**settings).fit(data, range(100), range(100, 150))
+    assert model.score(data, range(150, 200)) == 1
+    untyped = Data(x=x, edge_index=edge_index, y=y)
+    without = baselines.ColumnNetworkClassifier(**settings).fit(untyped, range(100), range(100, 150))
+    assert without.score(untyped, range(150, 200)) < 0.9
+    model.save(tmp_path / "model")
+    again = clgnn.load(tmp_path / "model")
+    assert torch.equal(again.predict_proba(data), model.predict_proba(data))
 
 
 # Relational pooling

@@ -167,6 +167,35 @@ def test_column_network_is_its_formula(graph):
     )
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_column_network_has_weights_for_each_type_of_edges(graph, weighted):
+    generator = torch.Generator().manual_seed(0)
+    kinds = torch.randint(3, (graph.edge_index.size(1),), generator=generator)
+    weight = torch.rand(len(kinds), generator=generator).double() if weighted else None
+    gnn, x = make(ColumnNetwork, 5, num_layers=2, num_relations=3), graph.x.double()
+    means = []
+    for kind in range(3):
+        a = torch.zeros(24, 24).double()
+        source, target = graph.edge_index[:, kinds == kind]
+        a[target, source] = 1.0 if weight is None else weight[kinds == kind]
+        means.append(a / a.sum(1, keepdim=True).clamp(min=1e-300))
+    h = gnn.first(x).relu()
+    for _ in range(2):
+        around = sum(a @ h @ v.t() for a, v in zip(means, gnn.neighbors.weight.chunk(3, 1), strict=True))
+        both = gnn.own(h) + around
+        gate = both[:, 6:].sigmoid()
+        h = gate * both[:, :6].relu() + (1 - gate) * h
+    out = gnn(x, graph.edge_index, weight, kinds)
+    assert torch.allclose(out, gnn.last(h), atol=1e-12)
+    assert not torch.allclose(
+        gnn(x, graph.edge_index, weight, 2 - kinds), out
+    )  # nothing of the old types is kept
+    with pytest.raises(ValueError, match="3 types, and the largest is 3; expected edge_type with 0 to 2"):
+        gnn(x, graph.edge_index, weight, kinds + 1)
+    with pytest.raises(ValueError, match="there are none"):
+        gnn(x, graph.edge_index, weight)
+
+
 def test_sage_draws_neighbours_in_training_only():
     centre = torch.stack([torch.arange(1, 12), torch.zeros(11, dtype=torch.long)])
     gnn, x = make(SAGE, 5, dropout=0.0), torch.rand(12, 5).double()

@@ -54,13 +54,16 @@ class ColumnNetworkClassifier(CollectiveClassifier):
     r"""A column network: many highway layers that share their weights, with neighbours' means in each.
 
     .. math::
-        h_v^t = \alpha_v^t \, \mathrm{ReLU}(W h_v^{t-1} + V c_v^t + b) + (1 - \alpha_v^t) h_v^{t-1}, \qquad
-        c_v^t = \frac{1}{|N(v)|} \sum_{u \in N(v)} h_u^{t-1}, \qquad
-        \alpha_v^t = \sigma(W_\alpha h_v^{t-1} + V_\alpha c_v^t + b_\alpha)
+        h_v^t &= \alpha_v^t \, \mathrm{ReLU}\Big(W h_v^{t-1} + \sum_r V_r c_{vr}^t + b\Big)
+        + (1 - \alpha_v^t) h_v^{t-1}
+
+        c_{vr}^t &= \frac{1}{|N_r(v)|} \sum_{u \in N_r(v)} h_u^{t-1}, \qquad
+        \alpha_v^t = \sigma\Big(W_\alpha h_v^{t-1} + \sum_r V_{\alpha r} c_{vr}^t + b_\alpha\Big)
 
     :class:`~clgnn.CollectiveClassifier` with ``gnn="column"`` (:class:`clgnn.nn.ColumnNetwork`) and no
-    iterations. Labels are never input: what makes it collective is its depth. Edges have one type. Other
-    parameters are those of the collective classifier; ``num_layers`` is 4 by default.
+    iterations. Labels are never input: what makes it collective is its depth. Edges of
+    different types r (``data.edge_type``) have means and weights of their own; without types there is one.
+    Other parameters are those of the collective classifier; ``num_layers`` is 4 by default.
 
     Cost: one training of a GNN with ``num_layers`` hops.
 

@@ -109,8 +109,8 @@ def feature_options(command: Command) -> Command:
     """Which columns are features, and how they are read."""
     many: dict[str, Any] = {"multiple": True, "group": _COLUMNS}
     for add in (
-        option("--edge-type", group=_COLUMNS, help="Take an edge's type from this column, for a GNN of your "
-               "own that takes edge_type."),
+        option("--edge-type", group=_COLUMNS, help="Take an edge's type from this column, for column "
+               "networks, or a GNN of your own that takes edge_type."),
         option("--edge-features", "edge_features", help="Use these numbers of the edges, for a GNN of your "
                "own that takes edge_attr; may be repeated.", **many),
         option("--feature", "features", help="Use this column, even if it equals the label.", **many),

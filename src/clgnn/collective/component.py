@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -49,6 +50,7 @@ def build(
     propagation: Propagation = "auto",
     memory_budget: float | None = None,
     width: int | None = None,
+    num_relations: int = 1,
 ) -> Component:
     """A new component for input ``[x | label columns]``.
 
@@ -63,6 +65,7 @@ def build(
             ``out_channels`` of a factory.
         propagation, memory_budget: of the :class:`~clgnn.engine.runner.Runner`.
         width: the columns of Z, if they are known; else the module is run to see them.
+        num_relations: the types of edges, for a named GNN that has weights for each.
 
     Example:
         >>> import torch
@@ -86,6 +89,8 @@ def build(
         options: dict[str, Any] = {"dropout": dropout}
         if num_layers is not None:
             options["num_layers"] = num_layers
+        if "edge_type" in inspect.signature(NAMES[gnn].forward).parameters:
+            options["num_relations"] = num_relations
         module: nn.Module = NAMES[gnn](in_channels, hidden_channels, outputs, **options).to(device)
         return Component(module, nn.Identity(), Runner(module, propagation, memory_budget), columns)
     module = copy.deepcopy(gnn) if isinstance(gnn, nn.Module) else _made(gnn, in_channels, hidden_channels)

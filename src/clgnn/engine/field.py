@@ -47,7 +47,7 @@ def receptive_field(runner: Runner, graph: Graph, targets: Tensor, columns: int)
     everything = torch.arange(graph.num_nodes, device=graph.x.device)
     if graph.hetero is not None:  # its other nodes would have to be taken apart too
         return graph, everything
-    if isinstance(runner.gnn, Layered):
+    if isinstance(runner.gnn, Layered) and "edge_type" not in runner.edge_arguments(graph):
         found = rings(runner.gnn, graph, targets)
         if found is not None and _same(runner, graph, *found, targets, columns):
             return found

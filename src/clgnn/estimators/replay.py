@@ -151,6 +151,7 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
             propagation=self.propagation,
             memory_budget=None if self.memory_budget is None else float(self.memory_budget) * 2**30,
             width=width,
+            num_relations=1 if graph.edge_type is None else int(graph.edge_type.max()) + 1,
         )
         for name, value in zip(OF_EDGES, graph.of_edges(), strict=True):
             if value is not None and t == 0 and name not in component.runner.takes:

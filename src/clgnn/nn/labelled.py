@@ -93,18 +93,12 @@ class OneOperator(nn.Module):
         return self.run(x, [a] * self.depth, or_no_labels(x, labels))
 
 
-def propagated_linear(a: SparseMatrix, x: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
-    """``A [X | Y_k] Wᵀ`` of shape ``[N, K, h]``.
-
-    A X Wx is computed once for all samples. The labels are propagated before they are multiplied: C
-    columns are fewer than h, and no gradient flows to them.
-    """
-    shared, wy = split_linear(x, labels, weight)
-    return gathered(a, shared, labels, wy)
-
-
 def gathered(a: SparseMatrix, shared: Tensor, labels: Tensor | Packed, wy: Tensor) -> Tensor:
-    """``A (S + Y_k Wyᵀ)`` ``[n, K, h]``, for what the features give, S ``[N, h]``."""
+    """``A (S + Y_k Wyᵀ)`` ``[n, K, h]``, for what the features give, S ``[N, h]``, once for all samples.
+
+    The labels are propagated before they are multiplied: C columns are fewer than h, and no gradient flows to
+    them.
+    """
     return (a @ shared).unsqueeze(1) + around(a, labels) @ wy.t()
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
 from clgnn.engine.dropout import dropout
-from clgnn.engine.propagation import propagation
-from clgnn.nn.labelled import linears, or_no_labels, propagated_linear, split_linear
+from clgnn.engine.propagation import SparseMatrix
+from clgnn.engine.row_blocks import own_rows
+from clgnn.nn.labelled import OneOperator, gathered, linears, split_linear
 
 
-class NIPMean(nn.Module):
+class NIPMean(OneOperator):
     r"""The node information preserving kernel with the mean aggregator.
 
     .. math::
@@ -55,6 +58,7 @@ class NIPMean(nn.Module):
         self.neighbors = nn.ModuleList(nn.Linear(i, o, bias=False) for i, o in pairs)
         self.dropout = dropout
         self.hops = num_layers
+        self.normalization = "mean"
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -63,20 +67,21 @@ class NIPMean(nn.Module):
         for layer in linears(self.own):
             nn.init.zeros_(layer.bias)
 
-    def forward(
-        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, labels: Tensor | None = None
-    ) -> Tensor:
-        labels = or_no_labels(x, labels)
-        a = propagation(edge_index, x.size(0), edge_weight, "mean", dtype=x.dtype)
+    @property
+    def depth(self) -> int:
+        return len(self.own)
+
+    def run(self, x: Tensor, operators: Sequence[SparseMatrix], labels: Tensor) -> Tensor:
         own, neighbors = linears(self.own), linears(self.neighbors)
-        around = propagated_linear(a, x, labels, neighbors[0].weight)  # [N, K, h]
-        for layer, gather in zip(own[:-1], neighbors[1:], strict=True):
-            h = dropout(torch.relu(_own(x, labels, layer) + around), self.dropout, self.training)
-            around = a @ gather(h)
-        return (_own(x, labels, own[-1]) + around).mean(dim=1)
-
-
-def _own(x: Tensor, labels: Tensor, layer: nn.Linear) -> Tensor:
-    """``[X | Y_k] Wᵀ + b``, ``[N, K, h]``: X once for all samples."""
-    shared, wy = split_linear(x, labels, layer.weight)
-    return (shared + layer.bias).unsqueeze(1) + labels @ wy.t()
+        theirs, of_theirs = split_linear(x, labels, neighbors[0].weight)
+        shared, wy = split_linear(x, labels, torch.cat([layer.weight for layer in own]))
+        shared = shared + torch.cat([layer.bias for layer in own])  # X W_φ^k + b^k of all layers
+        widths = [layer.out_features for layer in own]
+        h = z = gathered(operators[0], theirs, labels, of_theirs)  # [n, K, h]
+        for i, a in enumerate(operators):
+            around = z if i == 0 else a @ neighbors[i](h)
+            shared, labels = own_rows(a, shared), own_rows(a, labels)
+            mine = shared.split(widths, dim=1)[i].unsqueeze(1) + labels @ wy.split(widths)[i].t()
+            z = mine + around
+            h = dropout(torch.relu(z), self.dropout, self.training) if i < self.depth - 1 else z
+        return h.mean(dim=1)
