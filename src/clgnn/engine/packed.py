@@ -8,6 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+ROWS = 65_536
+"""So many nodes are packed at a time."""
+
 
 class Packed:
     """Label columns ``[N, K, C]`` that are one-hot or all zero, as the number of the column plus one, or 0.
@@ -44,12 +47,37 @@ class Packed:
         return [Packed(part, self.columns) for part in self.codes.split(size, dim)]
 
     @cached_property
+    def of_code(self) -> Tensor:
+        """The columns of each code, ``[C + 1, C]``."""
+        return torch.eye(self.columns + 1, device=self.codes.device)[:, 1:].contiguous()
+
+    @cached_property
     def written_out(self) -> Tensor:
         """The label columns of all nodes."""
         return self[:]
 
+    @cached_property
+    def halves(self) -> Tensor:
+        """The label columns in half a byte each, as PyTorch has rows of 4-bit numbers.
+
+        Two columns lie in a byte, and behind them scale and offset of the row, 1 and 0 in float16: uint8
+        ``[N, ceil(K * C / 2) + 4]``.
+        """
+        n, k, c = self.shape
+        width = -(-k * c // 2)
+        made = torch.empty(n, width + 4, dtype=torch.uint8)
+        made[:, width:] = torch.tensor([1, 0], dtype=torch.float16).view(torch.uint8)
+        column = torch.arange(1, c + 1, dtype=torch.uint8)
+        for rows in range(0, n, ROWS):
+            written = F.pad(
+                (self.codes[rows : rows + ROWS].unsqueeze(2) == column).view(-1, k * c), (0, k * c % 2)
+            )
+            low, high = written.view(torch.uint8).view(-1, width, 2).unbind(2)
+            made[rows : rows + ROWS, :width] = low + 16 * high
+        return made
+
     def __getitem__(self, rows: slice | Tensor) -> Tensor:
-        return F.one_hot(self.codes[rows].long(), self.columns + 1)[..., 1:].float()
+        return F.embedding(self.codes[rows].int(), self.of_code)
 
 
 def codes(labels: Tensor) -> Tensor:

@@ -17,8 +17,10 @@ from torch import Tensor
 from clgnn.data.graph import Graph
 from clgnn.data.stored import StoredGraph
 
-CHUNK_EDGES = 2**20
-"""So many edges are gone through at a time."""
+CHUNK_EDGES = 2**16
+"""So many edges are gone through at a time: what their rows give stays in the cache of a processor."""
+IN_MEMORY = 2**27
+"""What takes fewer bytes than this is kept in memory, also of a graph in files."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +73,22 @@ class Streamed:
     x = edge_index
 
     @cached_property
-    def in_weight(self) -> NDArray[np.float64]:
-        """The weight of the edges into each node, ``[N]``."""
+    def in_weight(self) -> Tensor:
+        """The weight of the edges into each node, float64 ``[N]``."""
         indptr, weight = self.stored.indptr, self.stored.weight
         if weight is None:
-            return np.diff(indptr).astype(np.float64)
+            return torch.from_numpy(np.diff(indptr)).double()
         rows = (np.repeat(np.arange(b - a), np.diff(indptr[a : b + 1])) for a, b in self.chunks())
         sums = [
             np.bincount(row, weight[int(indptr[a]) : int(indptr[b])], minlength=b - a)
             for (a, b), row in zip(self.chunks(), rows, strict=True)
         ]
-        return np.concatenate(sums)
+        return torch.from_numpy(np.concatenate(sums))
+
+    @cached_property
+    def root(self) -> Tensor:
+        """One by the root of each node's degree, itself counted, ``[N]``."""
+        return (self.in_weight + 1).rsqrt().float()
 
     def chunks(self, most: int | None = None) -> Iterator[tuple[int, int]]:
         """Ranges of rows, in order, of at most so many edges (:data:`CHUNK_EDGES`) and one row at least."""
@@ -103,7 +110,8 @@ class Streamed:
 
         The file has no name, so that nothing is left of it, however the process ends.
         """
-        if not isinstance(self.stored.indices, np.memmap) or not math.prod(shape):
+        small = math.prod(shape) * dtype.itemsize < IN_MEMORY
+        if small or not isinstance(self.stored.indices, np.memmap):
             return torch.zeros(*shape, dtype=dtype)
         kind = torch.zeros(0, dtype=dtype).numpy().dtype
         with tempfile.TemporaryFile() as file:

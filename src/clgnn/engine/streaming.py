@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
+from clgnn.data.arrays import shared
 from clgnn.engine import processes
 from clgnn.engine.neighbors import ALL, fields, hops_of
 from clgnn.engine.packed import Packed
-from clgnn.engine.propagation import Normalization, SparseMatrix
-from clgnn.engine.row_blocks import row_block
+from clgnn.engine.propagation import Normalization
+from clgnn.engine.row_blocks import Operator, row_block
 from clgnn.engine.runner import Runner
 from clgnn.engine.streamed import Streamed
 
@@ -41,7 +41,7 @@ class Layerwise(Protocol):
     def features(self, x: Tensor) -> Tensor:
         """What the first layer needs of the features ``[n, p]``, row by row, ``[n, d]``."""
 
-    def layer(self, i: int, a: SparseMatrix, h: Tensor, labels: Tensor | Packed) -> Tensor:
+    def layer(self, i: int, a: Operator, h: Tensor, labels: Tensor | Packed) -> Tensor:
         """Layer i, for the nodes that the operator a ``[n, N]`` gathers for.
 
         Args:
@@ -69,7 +69,7 @@ def outputs(runner: Runner, head: nn.Module, graph: Streamed, labels: Tensor | P
         return outputs_at(runner, head, graph, torch.arange(graph.num_nodes), labels)
     x, labels = graph.stored.x, labels.to(graph.device)
     split = processes.ranges(list(graph.chunks()))
-    h = _rows(graph, split, lambda a, b: gnn.features(torch.from_numpy(np.array(x[a:b])).to(graph.device)))
+    h = _rows(graph, split, lambda a, b: gnn.features(shared(x[a:b]).to(graph.device)))
     for i in range(gnn.depth):
         h = h.to(graph.device)
         last = i == gnn.depth - 1

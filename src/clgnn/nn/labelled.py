@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from clgnn.engine.packed import Packed
 from clgnn.engine.propagation import SparseMatrix, project, propagation
-from clgnn.engine.row_blocks import gather, own_rows
+from clgnn.engine.row_blocks import Operator, RowBlock, gather, own_rows
 from clgnn.engine.streaming import Layerwise
 
 
@@ -82,15 +82,19 @@ def propagated_linear(a: SparseMatrix, x: Tensor, labels: Tensor, weight: Tensor
     columns are fewer than h, and no gradient flows to them.
     """
     shared, wy = split_linear(x, labels, weight)
-    return gathered(a, shared, labels, wy)
+    return gathered(a, a @ shared, labels, wy)
 
 
-def gathered(a: SparseMatrix, shared: Tensor, labels: Tensor | Packed, wy: Tensor) -> Tensor:
-    """``A (S + Y_k Wyᵀ)`` ``[n, K, h]``, for what the features give, S ``[N, h]``."""
-    return (a @ shared).unsqueeze(1) + gather(a, labels) @ wy.t()
+def gathered(a: Operator, features: Tensor, labels: Tensor | Packed, wy: Tensor) -> Tensor:
+    """``F + A Y_k Wyᵀ`` ``[n, K, h]``, for what was gathered of the features, F ``[n, h]``."""
+    y = gather(a, labels)
+    if isinstance(a, RowBlock):  # samples first in memory, where the mean over them takes less time
+        weight = wy.t().expand(y.size(1), -1, -1)
+        return torch.baddbmm(features.unsqueeze(0), y.transpose(0, 1), weight).transpose(0, 1)
+    return features.unsqueeze(1) + y @ wy.t()
 
 
-def own(a: SparseMatrix, shared: Tensor, labels: Tensor | Packed, wy: Tensor) -> Tensor:
+def own(a: Operator, shared: Tensor, labels: Tensor | Packed, wy: Tensor) -> Tensor:
     """``S + Y_k Wyᵀ`` ``[n, K, h]``, of the nodes that the operator gathers for."""
     return own_rows(a, shared).unsqueeze(1) + own_rows(a, labels) @ wy.t()
 
