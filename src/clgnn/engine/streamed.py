@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from clgnn.data.graph import Graph
 from clgnn.data.stored import StoredGraph
+from clgnn.engine import processes
 
 CHUNK_EDGES = 2**16
 """So many edges are gone through at a time: what their rows give stays in the cache of a processor."""
@@ -90,6 +91,15 @@ class Streamed:
         """One by the root of each node's degree, itself counted, ``[N]``."""
         return (self.in_weight + 1).rsqrt().float()
 
+    @cached_property
+    def has_loops(self) -> bool:
+        """Whether there is an edge from a node to itself."""
+        for a, b in self.chunks():
+            rows = np.repeat(np.arange(a, b), np.diff(self.stored.indptr[a : b + 1]))
+            if (rows == self.stored.indices[self.stored.indptr[a] : self.stored.indptr[b]]).any():
+                return True
+        return False
+
     def chunks(self, most: int | None = None) -> Iterator[tuple[int, int]]:
         """Ranges of rows, in order, of at most so many edges (:data:`CHUNK_EDGES`) and one row at least."""
         indptr, n, first, most = self.stored.indptr, self.num_nodes, 0, most or CHUNK_EDGES
@@ -143,3 +153,24 @@ def streamed(graph: Graph | StoredGraph, device: torch.device) -> Streamed:
         None if weight is None else weight.numpy(),
     )
     return Streamed(stored, device, graph.sizes, attr, types)
+
+
+@torch.no_grad()
+def by_rows(
+    graph: Streamed, split: Sequence[Sequence[tuple[int, int]]], make: Callable[[int, int], Tensor]
+) -> Tensor:
+    """The rows of all nodes, range by range; each process makes its own, and gets those of the others.
+
+    Args:
+        graph: N nodes.
+        split: the ranges of each process, as :func:`clgnn.engine.processes.ranges` gives them.
+        make: the rows of a range.
+    """
+    made: Tensor | None = None
+    for first, last in split[processes.rank()] or split[-1][:1]:
+        rows = make(first, last)
+        if made is None:
+            made = graph.room(graph.num_nodes, *rows.shape[1:], dtype=rows.dtype)
+        made[first:last] = rows
+    assert made is not None
+    return processes.shared(made, split)
