@@ -28,7 +28,7 @@ class RowBlock:
         offsets: where the sources of each row begin, and where the last ones end, int32 ``[n + 1]``.
         sources: whom the rows gather from, int32 ``[e]``.
         weight: of the sources, ``[e]``; None for 1.
-        loop: the weight of each node itself, ``[n]``; None if it does not gather from itself.
+        loop: the weight of each node itself, ``[n]``, or one for all; 0 if it does not gather from itself.
         scale: of each row, ``[n]``; None for 1.
     """
 
@@ -38,7 +38,7 @@ class RowBlock:
         offsets: Tensor,
         sources: Tensor,
         weight: Tensor | None,
-        loop: Tensor | None,
+        loop: Tensor | float,
         scale: Tensor | None,
     ) -> None:
         self.offsets, self.sources, self.weight, self.loop, self.scale = offsets, sources, weight, loop, scale
@@ -78,8 +78,10 @@ class RowBlock:
 
     def _finished(self, found: Tensor, h: Tensor | Packed) -> Tensor:
         shape = -1, *[1] * (found.dim() - 1)
-        if self.loop is not None:
-            found = torch.addcmul(found, h[self.own], self.loop.view(shape))
+        if isinstance(self.loop, Tensor):
+            found = found.addcmul_(h[self.own], self.loop.view(shape))
+        elif self.loop:
+            found = found.add_(h[self.own], alpha=self.loop)
         return found if self.scale is None else found.mul_(self.scale.view(shape))
 
 
@@ -115,19 +117,21 @@ def row_block(graph: Streamed, first: int, last: int, normalization: Normalizati
                 [0.0000, 0.5000, 0.5000]])
     """
     stored = graph.stored
-    begin, end = int(stored.indptr[first]), int(stored.indptr[last])
-    offsets = torch.from_numpy((stored.indptr[first : last + 1] - begin).astype(np.int32))
+    indptr = np.asarray(stored.indptr[first : last + 1])
+    begin, end = int(indptr[0]), int(indptr[-1])
+    offsets = torch.from_numpy((indptr - begin).astype(np.int32))
     sources = torch.from_numpy(np.array(stored.indices[begin:end]))
     weight = None if stored.weight is None else torch.from_numpy(np.array(stored.weight[begin:end]))
-    loop = scale = None
+    loop: Tensor | float = 0.0
+    scale = None
     if normalization == "sym":
-        root = graph.root
-        weight = root[sources] if weight is None else weight * root[sources]
-        loop = scale = root[first:last]
+        weight = graph.root[sources] if weight is None else weight * graph.root[sources]
+        loop = scale = graph.root[first:last].to(graph.device)
     elif normalization != "sum":
         degree = offsets.diff() if weight is None else graph.in_weight[first:last]
         if normalization == "row":
-            loop, degree = torch.ones(last - first), degree + 1
-        scale = torch.where(degree > 0, 1 / degree, 0).float()
-    parts = (offsets, sources, weight, loop, scale)
-    return RowBlock(first, *(None if part is None else part.to(graph.device) for part in parts))  # type: ignore[arg-type]
+            loop, degree = 1.0, degree + 1
+        scale = torch.where(degree > 0, 1 / degree, 0).float().to(graph.device)
+    if weight is not None:
+        weight = weight.to(graph.device)
+    return RowBlock(first, offsets.to(graph.device), sources.to(graph.device), weight, loop, scale)

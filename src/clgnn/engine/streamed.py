@@ -18,9 +18,9 @@ from clgnn.data.graph import Graph
 from clgnn.data.stored import StoredGraph
 from clgnn.engine import processes
 
-CHUNK_EDGES = 2**16
+CHUNK_EDGES = 2**17
 """So many edges are gone through at a time: what their rows give stays in the cache of a processor."""
-IN_MEMORY = 2**27
+IN_MEMORY = 2**30
 """What takes fewer bytes than this is kept in memory, also of a graph in files."""
 
 
@@ -102,7 +102,8 @@ class Streamed:
 
     def chunks(self, most: int | None = None) -> Iterator[tuple[int, int]]:
         """Ranges of rows, in order, of at most so many edges (:data:`CHUNK_EDGES`) and one row at least."""
-        indptr, n, first, most = self.stored.indptr, self.num_nodes, 0, most or CHUNK_EDGES
+        indptr, n, first = np.asarray(self.stored.indptr), self.num_nodes, 0
+        most = most or CHUNK_EDGES
         while first < n:
             # a row counts as one edge more, so that rows without edges are bounded too
             low, high = first + 1, min(n, first + most)
