@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import statistics
 import time
+from collections.abc import Iterable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 SPLITS = 5
+DATASETS = {"cora": 400, "pubmed": 400, "facebook100/johns_hopkins55": 200}
+"""The epochs of the plain GNN, with all ways alike; an iteration has a quarter of them."""
 BATCHES = 3
 """The training labels of a split make so many batches."""
 WAYS: dict[str, Any] = {
@@ -57,48 +61,56 @@ def trial(name: str, way: str, number: int, epochs: int, every: int) -> dict[str
     }
 
 
+def trials(
+    file: Path, names: Iterable[str], ways: Sequence[str], every: int = 1
+) -> dict[str, dict[str, list[dict[str, float]]]]:
+    """What each way gives on each split of each dataset; trials that are in the file are not run again."""
+    done = json.loads(file.read_text()) if file.exists() else {}
+    found: dict[str, dict[str, list[dict[str, float]]]] = {}
+    for name in names:
+        found[name] = {way: [] for way in ways}
+        for number, way in product(range(SPLITS), ways):
+            key = f"{name} {way} {number} {DATASETS[name]} {every}"
+            if key not in done:
+                done[key] = trial(name, way, number, DATASETS[name], every)
+                file.write_text(json.dumps(done, indent=1) + "\n")
+            found[name][way].append(done[key])
+    return found
+
+
+def differences(rows: dict[str, list[dict[str, float]]], way: str, kind: str = "boosted") -> list[float]:
+    """Of the accuracies of a way to those of the whole graph, split by split."""
+    return [one[kind] - whole[kind] for one, whole in zip(rows[way], rows["whole graph"], strict=True)]
+
+
+def error(values: list[float]) -> float:
+    """The standard error of their mean."""
+    return statistics.stdev(values) / len(values) ** 0.5
+
+
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--datasets", "names", default="cora,pubmed,facebook100/johns_hopkins55")
-@click.option("--ways", default=",".join(list(WAYS)[:4]), help="With commas in between.")
-@click.option("--epochs", default=200, help="Of the plain GNN; an iteration has a quarter.")
-@click.option("--every", default=5, help="Validation looks after so many epochs.")
-def main(file: Path, names: str, ways: str, epochs: int, every: int) -> None:
+@click.option("--datasets", "names", default=",".join(DATASETS), help="With commas in between.")
+@click.option("--ways", default="all neighbours,10 neighbours,5 neighbours", help="With commas in between.")
+@click.option("--every", default=1, help="Validation looks after so many epochs.")
+def main(file: Path, names: str, ways: str, every: int) -> None:
     """Compare the whole graph with batches; results go to a FILE."""
-    done = json.loads(file.read_text()) if file.exists() else {}
-    chosen = ["whole graph", *(way for way in WAYS if way in ways.split(",") and way != "whole graph")]
-    for name in names.split(","):
-        for number in range(SPLITS):
-            for way in chosen:
-                key = f"{name} {way} {number} {epochs} {every}"
-                if key not in done:
-                    done[key] = trial(name, way, number, epochs, every)
-                    file.write_text(json.dumps(done, indent=1) + "\n")
+    found = trials(file, names.split(","), ["whole graph", *ways.split(",")], every)
     table = Table("dataset", "way", "plain", "boosted", "gain", "plain - whole", "boosted - whole", "seconds")
-    for name in names.split(","):
-        rows = {way: [done[f"{name} {way} {i} {epochs} {every}"] for i in range(SPLITS)] for way in chosen}
-        for way in chosen:
-            found = {kind: [row[kind] for row in rows[way]] for kind in ("plain", "boosted", "seconds")}
-            gains = [b - a for a, b in zip(found["plain"], found["boosted"], strict=True)]
-            less = [
-                _mean(
-                    [
-                        row[kind] - whole[kind]
-                        for row, whole in zip(rows[way], rows["whole graph"], strict=True)
-                    ]
-                )
-                for kind in ("plain", "boosted")
-            ]
-            table.add_row(
-                name, way, *(_mean(found[kind]) for kind in ("plain", "boosted")), _mean(gains),
-                *(less if way != "whole graph" else ["", ""]), f"{statistics.mean(found['seconds']):.0f}",
-            )  # fmt: skip
+    for name, rows in found.items():
+        for way, row in rows.items():
+            kinds = {kind: [one[kind] for one in row] for kind in ("plain", "boosted", "seconds")}
+            gains = [b - a for a, b in zip(kinds["plain"], kinds["boosted"], strict=True)]
+            less = ["", ""]
+            if way != "whole graph":
+                less = [_mean(differences(rows, way, kind)) for kind in ("plain", "boosted")]
+            shown = [_mean(values) for values in (kinds["plain"], kinds["boosted"], gains)]
+            table.add_row(name, way, *shown, *less, f"{statistics.mean(kinds['seconds']):.0f}")
     Console(width=130).print(table)
 
 
 def _mean(values: list[float]) -> str:
-    """With its standard error."""
-    return f"{statistics.mean(values):.1f} ± {statistics.stdev(values) / len(values) ** 0.5:.1f}"
+    return f"{statistics.mean(values):.1f} ± {error(values):.1f}"
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from clgnn.engine.propagation import Normalization, SparseMatrix
 from clgnn.engine.streamed import Streamed
 
 SMALL = 2**30
-"""Label columns are gathered from half a byte each, if these take no more bytes than this."""
+"""Label columns are gathered from a quarter of a byte each, if these take no more bytes than this."""
 
 
 class RowBlock:
@@ -59,10 +59,10 @@ class RowBlock:
         n, k, c = labels.shape
         if self.sources.is_cuda:
             return self @ labels.written_out
-        if n * k * c // 2 > SMALL:
+        if n * k * c // 4 > SMALL:
             return self._finished(self._counts(labels), labels)
-        found: Tensor = torch.ops.quantized.embedding_bag_4bit_rowwise_offsets(
-            labels.halves, self.sources, self.offsets, False, 0, False, self.weight, None, True
+        found: Tensor = torch.ops.quantized.embedding_bag_2bit_rowwise_offsets(
+            labels.quarters, self.sources, self.offsets, False, 0, False, self.weight, None, True
         )
         return self._finished(found[:, : k * c].reshape(-1, k, c), labels)
 

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from clgnn.data.arrays import empty
 from clgnn.data.graph import Graph
 from clgnn.data.stored import StoredGraph
 from clgnn.engine import processes
@@ -117,13 +118,13 @@ class Streamed:
             first = low
 
     def room(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Zeros of this shape for each node: in memory, or in a temporary file if the graph is in files.
+        """Room for rows of this shape: in memory, or in a temporary file if the graph is in files.
 
         The file has no name, so that nothing is left of it, however the process ends.
         """
         small = math.prod(shape) * dtype.itemsize < IN_MEMORY
         if small or not isinstance(self.stored.indices, np.memmap):
-            return torch.zeros(*shape, dtype=dtype)
+            return empty(shape, dtype)
         kind = torch.zeros(0, dtype=dtype).numpy().dtype
         with tempfile.TemporaryFile() as file:
             return torch.from_numpy(np.memmap(file, kind, "w+", shape=shape))

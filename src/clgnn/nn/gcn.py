@@ -84,7 +84,7 @@ class GCN(nn.Module):
             z = gathered(a, a @ h + layer.bias, labels, of_labels(labels, layer.weight))  # [n, K, h]
         else:
             z = layer(a @ h)
-        z = dropout(torch.relu(z), self.dropout, self.training)
+        z = dropout(torch.relu_(z), self.dropout, self.training)
         return z.mean(dim=1) if i == self.depth - 2 else z
 
     def forward(
