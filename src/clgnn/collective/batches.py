@@ -16,7 +16,9 @@ from clgnn.collective.step import Part
 from clgnn.data.graph import known, only
 from clgnn.engine import processes
 from clgnn.engine.neighbors import ALL, Field, fields, hops_of
+from clgnn.engine.row_blocks import keep_hops
 from clgnn.engine.streamed import Streamed
+from clgnn.engine.streaming import Layerwise
 
 if TYPE_CHECKING:
     from clgnn.collective.learning import Problem
@@ -76,6 +78,7 @@ class Batches:
         self.problem, self.t, self.graph, self.batching = problem, t, problem.graph, problem.batching
         hops = hops_of(component.train().runner, self.graph, component.columns)
         self.fanouts = self.batching.fanouts(hops)
+        self.in_layers = isinstance(component.runner.gnn, Layerwise)
 
     def epoch(
         self, number: int, shown: Tensor, predicted: Tensor | None, first: int = 0
@@ -116,6 +119,8 @@ class Batches:
     ) -> Part:
         """A part of a batch whose targets have the weight ``whole`` together."""
         nodes, device = field.nodes, self.graph.device
+        if self.in_layers:  # a layer then is computed for the nodes that the next one needs
+            keep_hops(field.graph.edge_index, field.hops)
         seen = shown[nodes]
         y = only(self.problem.y[nodes], seen | (torch.arange(len(nodes)) < field.asked))
         here = None if predicted is None else predicted[nodes]

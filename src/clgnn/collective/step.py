@@ -42,8 +42,10 @@ def gradients(component: Component, part: Part, loss_of: Loss) -> Tensor:
     """Forward and backward: gives the part's share of the loss, and leaves its gradients."""
     if part.seed is not None:
         torch.manual_seed(part.seed)
-    targets = known(part.y) & ~part.shown
-    loss = loss_of(average(component, part.graph, part.labels)[targets], part.y[targets])
+    outputs = average(component, part.graph, part.labels)
+    rows = len(outputs)  # of some parts, these are the rows of the targets, which come first
+    targets = known(part.y[:rows]) & ~part.shown[:rows]
+    loss = loss_of(outputs[targets], part.y[:rows][targets])
     if part.share != 1:
         loss = loss * part.share
     loss.backward()

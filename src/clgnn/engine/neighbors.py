@@ -31,11 +31,13 @@ class Field(NamedTuple):
         graph: the part, on the device.
         nodes: its nodes, ``[n]``, as indices into the graph's; those that were asked for come first.
         asked: how many these are.
+        hops: how many of its nodes are 0, 1, .. hops away from them; nodes come in this order.
     """
 
     graph: Graph
     nodes: Tensor
     asked: int
+    hops: Sequence[int]
 
 
 @dataclass(eq=False)
@@ -96,7 +98,12 @@ class Neighbors(BaseSampler):  # type: ignore[misc]
             for parts in (rows, columns, edges)
         )
         return SamplerOutput(
-            torch.from_numpy(found), row, column, edge, metadata=(index.input_id, index.time)
+            torch.from_numpy(found),
+            row,
+            column,
+            edge,
+            num_sampled_nodes=[len(hop) for hop in nodes],
+            metadata=(index.input_id, index.time),
         )
 
     def sample_from_edges(self, index: Any, neg_sampling: Any = None) -> SamplerOutput:
@@ -159,7 +166,7 @@ def fields(
         nodes, part = part.n_id, part.to(graph.device, non_blocking=on_gpu)
         weight, attr, types = (part.get(name) for name in OF_EDGES)
         made = Graph(part.x, part.edge_index, weight, (len(nodes),), attr, None, types)
-        yield Field(made, nodes, int(part.batch_size))
+        yield Field(made, nodes, int(part.batch_size), part.num_sampled_nodes)
 
 
 def _with_features(graph: Streamed, part: Data, sampled: bool) -> Data:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import TypeAlias
 
 import numpy as np
@@ -9,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from clgnn.data.derived import derived
 from clgnn.engine.packed import Packed
 from clgnn.engine.propagation import Normalization, SparseMatrix
 from clgnn.engine.streamed import Streamed
@@ -98,11 +101,43 @@ def gather(a: Operator, labels: Tensor | Packed) -> Tensor:
 
 
 def own_rows(a: Operator, h: Tensor | Packed) -> Tensor:
-    """The rows of h ``[N, ..]`` of the nodes that the operator gathers for; all of them, if it is for all."""
+    """The rows of h ``[N, ..]`` of the nodes that the operator gathers for."""
     if isinstance(a, RowBlock):
         return h[a.own]
     assert isinstance(h, Tensor)
-    return h
+    rows = a.csr.size(0) if isinstance(a, SparseMatrix) else len(h)
+    return h if rows == len(h) else h[:rows]
+
+
+def keep_hops(edge_index: Tensor, counts: Sequence[int]) -> None:
+    """Says of the edges of a part of a graph how many nodes it has 0, 1, .. hops away from the first ones.
+
+    Nodes come in this order. From now on :func:`first_rows` gives what they need.
+    """
+    derived(edge_index)["within"] = list(accumulate(counts))
+
+
+def first_rows(a: SparseMatrix, edge_index: Tensor, layer: int, depth: int, columns: int) -> SparseMatrix:
+    """The rows of an operator that a layer is needed for: those of nodes near enough to the first ones.
+
+    Args:
+        a: the operator of a part of a graph, ``[n, n]``.
+        edge_index: its edges.
+        layer: the number of the layer.
+        depth: how many layers there are.
+        columns: the nodes that the layer before gave rows for, m.
+
+    Returns:
+        ``[r, m]``; a itself if nothing is known about hops.
+    """
+    within = derived(edge_index).get("within")
+    if within is None:
+        return a
+    rows = within[min(depth - 1 - layer, len(within) - 1)]
+    crow = a.csr.crow_indices()[: rows + 1]
+    entries = int(crow[-1])
+    parts = crow, a.csr.col_indices()[:entries], a.csr.values()[:entries]
+    return SparseMatrix(torch.sparse_csr_tensor(*parts, (rows, columns), check_invariants=False))
 
 
 def row_block(graph: Streamed, first: int, last: int, normalization: Normalization) -> RowBlock:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from clgnn.engine.packed import Packed
 from clgnn.engine.propagation import SparseMatrix, project, propagation
-from clgnn.engine.row_blocks import Operator, RowBlock, gather, own_rows
+from clgnn.engine.row_blocks import Operator, RowBlock, first_rows, gather, own_rows
 from clgnn.engine.streaming import Layerwise
 
 
@@ -65,13 +65,16 @@ def layer_by_layer(
     edge_weight: Tensor | None,
     labels: Tensor | None,
 ) -> Tensor:
-    """The ``forward`` of a GNN that can be run layer by layer; ``weight`` is its first one."""
+    """The ``forward`` of a GNN that can be run layer by layer; ``weight`` is its first one.
+
+    Of a part of a graph around some nodes, it gives the rows of these nodes alone.
+    """
     labels = or_no_labels(x, labels)
     check_channels(x, labels, weight)
     a = propagation(edge_index, x.size(0), edge_weight, gnn.normalization, dtype=x.dtype)
     h = gnn.features(x)
     for i in range(gnn.depth):
-        h = gnn.layer(i, a, h, labels)
+        h = gnn.layer(i, first_rows(a, edge_index, i, gnn.depth, len(h)), h, labels)
     return h
 
 
