@@ -179,6 +179,9 @@ def table(quick: bool, folder: Path) -> dict[str, Any]:
         row("bytes moved by this prediction, columns as float32: GB", one["columns"], "")
         row("bytes moved by this prediction, labels as they are kept: GB", one["kept"], "")
         row(f"a plain read of the same files, {one['read GB']:.2f} GB: seconds", one["read s"], "")
+        found["estimate"] = _estimate(one)
+        for what, value in found["estimate"].items():
+            row(f"estimate, 1e9 edges, 1e8 nodes, eight machines: {what}", value, "")
         found["accuracy"] = _accuracy(row)
     found["edge_bytes"] = {e: measure("edge_bytes", e) for e in (10**6, 10**7)}
     for edges, value in found["edge_bytes"].items():
@@ -190,6 +193,35 @@ def table(quick: bool, folder: Path) -> dict[str, Any]:
     console.print(shown)
     console.print("load average at the start and at the end:", *found["load"].values())
     return found
+
+
+def _estimate(one: dict[str, float], machines: int = 8, network: float = 1.25) -> dict[str, float]:
+    """What 1e9 edges would take on machines like this one, each with one process; it was never run.
+
+    A machine does its share of the bytes at the rate that 1e8 edges had here. Then it gets the rows of the
+    others: of both layers, of the predictions, and of the draws, at so many GB/s. It keeps the rows of all.
+    """
+    from benchmarks.generated import CLASSES
+    from benchmarks.large import HIDDEN, SAMPLES, moved
+
+    nodes = 10**8
+    share = moved(10 * nodes, nodes, 64, CLASSES)["kept"] / machines
+    rows = nodes / 1e9 * (4 * (2 * HIDDEN + CLASSES) + SAMPLES)
+    quarters = nodes / 1e9 * (2 * -(-SAMPLES * CLASSES // 8) + 4)
+    epoch = nodes // 100 / 1024 * one["steps s"] / one["steps"]
+    return {
+        "GB that each moves for a prediction": share,
+        "its seconds for that": share / one["kept"] * one["prediction s"],
+        "its seconds for the draws": 10 * one["draws s"] / machines,
+        "GB that it gets from the others": rows * (machines - 1) / machines,
+        f"seconds for that at {network} GB/s": rows * (machines - 1) / machines / network,
+        "minutes for an epoch of 1 % labels in batches": steps
+        * one["steps s"]
+        / one["steps"]
+        / machines
+        / 60,
+        "GB of rows and draws that each keeps": rows + quarters,
+    }
 
 
 def _accuracy(row: Any) -> dict[str, dict[str, float]]:
