@@ -215,11 +215,7 @@ def _estimate(one: dict[str, float], machines: int = 8, network: float = 1.25) -
         "its seconds for the draws": 10 * one["draws s"] / machines,
         "GB that it gets from the others": rows * (machines - 1) / machines,
         f"seconds for that at {network} GB/s": rows * (machines - 1) / machines / network,
-        "minutes for an epoch of 1 % labels in batches": steps
-        * one["steps s"]
-        / one["steps"]
-        / machines
-        / 60,
+        "minutes for an epoch of 1 % labels in batches": epoch / machines / 60,
         "GB of rows and draws that each keeps": rows + quarters,
     }
 
