@@ -6,7 +6,9 @@ import json
 import os
 import platform
 import time
+from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -37,17 +39,23 @@ def _cpuinfo() -> list[str]:
 @click.argument("what", type=click.Choice(["steps", "scale"]), default="steps")
 @click.option("--datasets", "names", default="cora,pubmed", help="For the steps and the fits.")
 @click.option("--rounds", default=15, help="Of which the median is taken.")
-@click.option("--quick", is_flag=True, help="Few rounds, small sizes, no fits.")
+@click.option("--quick", is_flag=True, help="Few rounds, small sizes, no fits; no 1e8 edges for scale.")
+@click.option(
+    "--graphs", type=click.Path(path_type=Path), help="A folder for the graphs of scale, to be kept."
+)
 @click.option("--fits", "whole", default="cora:gcn,cora:sage,cora:tk,pubmed:gcn,pubmed:sage,pubmed:tk",
               help="Whole fits to time, dataset:gnn, with commas in between.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), help="A JSON file; it is replaced.")
-def main(what: str, names: str, rounds: int, quick: bool, whole: str, out: Path | None) -> None:
+def main(
+    what: str, names: str, rounds: int, quick: bool, graphs: Path | None, whole: str, out: Path | None
+) -> None:
     """What K = 10 samples cost, as ratios in one run; or, with "scale", what large graphs cost."""
     rounds = 3 if quick else rounds
     result: dict[str, Any] = {"machine": machine(), "rounds": rounds}
     console.print(result["machine"], highlight=False)
     if what == "scale":
-        result = {"machine": result["machine"], **scale.table()}
+        with nullcontext(graphs) if graphs else TemporaryDirectory() as folder:
+            result = {"machine": result["machine"], **scale.table(quick, Path(folder))}
         names, quick = "", True
     for name in names.split(",") if names else ():
         seconds = interleaved(steps(name), rounds)

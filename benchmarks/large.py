@@ -1,29 +1,21 @@
-"""Large graphs: epochs in batches and predictions in a stream, on generated graphs in files.
+"""Large graphs in files: gradient steps in batches, and predictions in a stream.
 
-``python -m benchmarks.large graph 1e7 FOLDER`` prints one row for each measurement; the graph is generated
-into the folder if it is not there. ``python -m benchmarks.large accuracy FILE`` compares batches with the
-whole graph; it goes on where it was.
+``python -m benchmarks scale`` prints what these functions measure, each in a fresh process.
 """
 
 from __future__ import annotations
 
 import json
 import resource
-import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
-console = Console(width=110)
-SETTINGS = {"num_iterations": 1, "iteration_epochs": 1, "max_epochs": 1, "calibrate": False}
-SPLITS = 5
+SAMPLES, HIDDEN = 10, 16
 
 
 def peak() -> float:
@@ -31,177 +23,169 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def copy_rate(size: int = 2**28) -> float:
-    """GB per second of a plain copy in memory, read and written."""
+def copy_seconds(gigabytes: float, size: int = 2**28) -> float:
+    """Seconds of a plain copy in memory that moves so much, reading and writing together."""
     source = np.ones(size // 8)
-    target = np.empty_like(source)
-    rates = []
-    for _ in range(5):
-        began = time.perf_counter()
+    target = np.ones_like(source)
+    times = -(-int(gigabytes * 1e9) // (2 * size))
+    began = time.perf_counter()
+    for _ in range(times):
         np.copyto(target, source)
-        rates.append(2 * size / 1e9 / (time.perf_counter() - began))
-    return max(rates)
+    return (time.perf_counter() - began) * gigabytes * 1e9 / (2 * size * times)
 
 
-def problem(folder: str, edges: int) -> tuple[Any, Any, Any]:
-    """A generated graph, a GCN with label columns, and the draws of K = 10 samples from nothing."""
+def read_rate(folder: str) -> tuple[float, float]:
+    """Seconds and GB of a plain read of the files that a prediction reads."""
+    block, size = bytearray(2**24), 0
+    began = time.perf_counter()
+    for name in ("indptr", "indices", "x"):
+        with (Path(folder) / f"{name}.npy").open("rb", buffering=0) as file:
+            while count := file.readinto(block):
+                size += count
+    return time.perf_counter() - began, size / 1e9
+
+
+def moved(num_edges: int, num_nodes: int, features: int, classes: int) -> dict[str, float]:
+    """GB that a prediction by a GCN of two layers, with K = 10 samples, reads and writes.
+
+    For each edge and each node itself, a layer reads the index of the source and the columns that it gathers
+    from it: h of the features and K * C of the labels in the first layer, h in the second. Features are read
+    once, and what a layer gives is written. ``columns`` counts all columns as float32, as a sparse product
+    has them. ``kept`` counts label columns as they are kept, in a quarter of a byte each: what is read.
+    """
+    labels = SAMPLES * classes
+    rows = num_edges + num_nodes
+    others = 4 * (2 * num_edges + rows * 2 * HIDDEN + num_nodes * (features + 2 * HIDDEN + classes))
+    return {"columns": (others + 4 * rows * labels) / 1e9, "kept": (others + rows * labels / 4) / 1e9}
+
+
+def problem(folder: str, edges: int) -> tuple[Any, Any]:
+    """A generated graph in files, and a GCN with label columns."""
     import torch
 
     from benchmarks.generated import CLASSES, write_arrays
     from clgnn.collective.component import build
-    from clgnn.collective.inference import drawn
-    from clgnn.collective.sampling import Categorical, LabelInput
     from clgnn.engine.neighbors import few
     from clgnn.engine.streamed import streamed
 
     torch.manual_seed(0)
     graph = streamed(write_arrays(Path(folder), edges), torch.device("cpu"))
-    component = build("gcn", few(graph), CLASSES, CLASSES).eval()
-    label_input = LabelInput(Categorical(CLASSES), "uniform", 10, "systematic")
-    y = torch.full((graph.num_nodes,), -1)
-    predicted = torch.zeros(graph.num_nodes, CLASSES)
-    labels = drawn(label_input, graph, predicted, y, torch.zeros(graph.num_nodes, dtype=torch.bool), 0)
-    return graph, component, labels
+    return graph, build("gcn", few(graph), CLASSES, CLASSES, hidden_channels=HIDDEN)
 
 
-def prediction(folder: str, edges: int) -> dict[str, float]:
-    """The prediction of all nodes with K = 10 samples, and the bytes that its gathers move."""
-    from clgnn.collective.inference import predict
-
-    graph, component, labels = problem(folder, edges)
-    began = time.perf_counter()
-    predict(component, graph, [labels])
-    seconds = time.perf_counter() - began
-    h, c, k = 16, labels.size(2), labels.size(1)
-    columns = h + k * c + h  # of the features, of the labels, and of the hidden layer
-    moved = 4 * (graph.stored.num_edges + graph.num_nodes) * (columns + 2) + 4 * graph.num_nodes * (64 + h)
-    return {"seconds": seconds, "GB/s": moved / 1e9 / seconds, "copy GB/s": copy_rate(), "GiB": peak()}
-
-
-def epoch(folder: str, edges: int, neighbors: int | None = None, most: int | None = None) -> dict[str, float]:
-    """Steps of 1,024 targets with K = 10: all of an epoch, or so many."""
+def draws(graph: Any, predicted: Any) -> Any:
+    """The draws of K samples from the predictions of all nodes; none is known."""
     import torch
 
-    from benchmarks.generated import CLASSES, write_arrays
+    from clgnn.collective.inference import drawn
+    from clgnn.collective.sampling import Categorical, LabelInput
+
+    n, classes = predicted.shape
+    label_input = LabelInput(Categorical(classes), "sampled", SAMPLES, "systematic")
+    return drawn(label_input, graph, predicted, torch.full((n,), -1), torch.zeros(n, dtype=torch.bool), 0)
+
+
+def prediction(folder: str, edges: int, rounds: int = 7) -> dict[str, Any]:
+    """The prediction of all nodes; in turn, a plain copy that moves as many bytes."""
+    import torch
+
+    from benchmarks.generated import CLASSES
+    from clgnn.collective.inference import predict
+
+    graph, component = problem(folder, edges)
+    labels = draws(graph, torch.zeros(graph.num_nodes, CLASSES))
+    size = moved(graph.stored.num_edges, graph.num_nodes, graph.num_features, CLASSES)
+    predict(component, graph, [labels])
+    used = peak()
+    seconds, copies = [], []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        predict(component, graph, [labels])
+        seconds.append(time.perf_counter() - began)
+        copies.append(copy_seconds(size["columns"]))
+    return {"GiB": used, "seconds": seconds, "copies": copies, **size}
+
+
+def steps(
+    graph: Any, component: Any, neighbors: int | None = None, most: int | None = None
+) -> tuple[int, float]:
+    """Gradient steps of 1,024 targets with K = 10: all of an epoch, or so many; how many, and seconds."""
+    import torch
+
+    from benchmarks.generated import CLASSES
     from clgnn.collective.batches import Batches, Batching
-    from clgnn.collective.component import build
     from clgnn.collective.learning import Problem
     from clgnn.collective.sampling import Categorical, LabelInput
     from clgnn.collective.step import gradient_step
-    from clgnn.engine.neighbors import few
-    from clgnn.engine.streamed import streamed
 
-    stored = write_arrays(Path(folder), edges)
-    graph = streamed(stored, torch.device("cpu"))
-    label_input = LabelInput(Categorical(CLASSES), "sampled", 10, "systematic")
-    y = torch.where(stored.part("train"), torch.from_numpy(np.array(stored.y)), -1)
+    label_input = LabelInput(Categorical(CLASSES), "sampled", SAMPLES, "systematic")
+    y = torch.where(graph.stored.part("train"), torch.from_numpy(np.array(graph.stored.y)), -1)
     batching = Batching(1024, () if neighbors is None else (neighbors,))
     made = Problem(graph, y, label_input, batching=batching)
-    component = build("gcn", few(graph), CLASSES, CLASSES)
     optimizer = torch.optim.Adam(component.parameters())
-    predicted = graph.room(graph.num_nodes, CLASSES)
+    predicted = torch.zeros(graph.num_nodes, CLASSES)
     nobody = torch.zeros(graph.num_nodes, dtype=torch.bool)
-    began, steps = time.perf_counter(), 0
+    began, count = time.perf_counter(), 0
     for _, parts in Batches(made, 1, component).epoch(0, nobody, predicted):
         gradient_step(component, optimizer, parts, label_input.family.loss, 5.0, batching.num_parts)
-        steps += 1
-        if steps == most:
+        count += 1
+        if count == most:
             break
-    return {"seconds": time.perf_counter() - began, "steps": steps, "GiB": peak()}
+    return count, time.perf_counter() - began
 
 
-def measure(what: str, *arguments: Any, processes: int = 1) -> dict[str, float]:
+def epoch(folder: str, edges: int, neighbors: int | None = None, most: int | None = None) -> dict[str, float]:
+    """An epoch in batches, or so many steps of it."""
+    graph, component = problem(folder, edges)
+    began = time.process_time()
+    count, seconds = steps(graph, component, neighbors, most)
+    return {"seconds": seconds, "cpu": time.process_time() - began, "steps": count, "GiB": peak()}
+
+
+def iteration(folder: str, edges: int) -> dict[str, float]:
+    """20 gradient steps with all neighbours and the prediction of all nodes; beside a plain read."""
+    import torch
+
+    from benchmarks.generated import CLASSES
+    from clgnn.collective.inference import predict
+
+    graph, component = problem(folder, edges)
+    count, of_steps = steps(graph, component, None, 20)
+    after_steps = peak()
+    began = time.perf_counter()
+    labels = draws(graph, torch.zeros(graph.num_nodes, CLASSES))
+    of_draws = time.perf_counter() - began
+    predict(component, graph, [labels])
+    of_prediction = time.perf_counter() - began - of_draws
+    read, size = read_rate(folder)
+    return {
+        "steps": count, "steps s": of_steps, "draws s": of_draws, "prediction s": of_prediction,
+        "GiB after steps": after_steps, "GiB": peak(), "read s": read, "read GB": size,
+        **moved(graph.stored.num_edges, graph.num_nodes, graph.num_features, CLASSES),
+    }  # fmt: skip
+
+
+def measure(what: str, *arguments: Any, processes: int = 1) -> dict[str, Any]:
     """Runs a function of this file in a fresh process, or in several."""
     several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     start = several if processes > 1 else []
-    command = [sys.executable, *start, "-m", "benchmarks.large", "one", what, json.dumps(arguments)]
-    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found: dict[str, float] = json.loads(out.splitlines()[-1])
+    command = [sys.executable, *start, "-m", "benchmarks.large", what, json.dumps(arguments)]
+    out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    found: dict[str, Any] = json.loads(out.splitlines()[-1])
     return found
 
 
-@click.group()
-def main() -> None:
-    """Measure large graphs."""
-
-
-@main.command()
-@click.argument("what")
-@click.argument("arguments")
-def one(what: str, arguments: str) -> None:
-    """Run one measurement here."""
+def main(what: str, arguments: str) -> None:
+    """Runs one measurement here."""
     from clgnn.cli.processes import joined
 
     with joined() as first:
-        found = {"prediction": prediction, "epoch": epoch}[what](*json.loads(arguments))
+        found = {"prediction": prediction, "epoch": epoch, "iteration": iteration}[what](
+            *json.loads(arguments)
+        )
         if first:
             print(json.dumps(found))
 
 
-@main.command()
-@click.argument("edges", type=float)
-@click.argument("folder", type=click.Path(path_type=Path))
-def graph(edges: float, folder: Path) -> None:
-    """Of a graph of so many directed EDGES in a FOLDER: an epoch in batches, and all predictions."""
-    size, path = int(edges), str(folder)
-    table = Table("what", "seconds", "peak GiB", "note", title=f"{size:.0e} edges, mapped from files")
-    all_steps = None if size <= 10**7 else 20
-    for name, drawn in (("all neighbours", None), ("10 neighbours", 10)):
-        found = measure("epoch", path, size, drawn, all_steps)
-        each = found["seconds"] / found["steps"]
-        note = f"{found['steps']:.0f} steps of 1,024 targets, {1000 * each:.0f} ms each"
-        table.add_row(f"batches, {name}", f"{found['seconds']:.1f}", f"{found['GiB']:.2f}", note)
-    drawn, steps = 10, all_steps
-    alone, both = (measure("epoch", path, size, drawn, steps, processes=n)["seconds"] for n in (1, 2))
-    table.add_row(
-        "two processes / one, 10 neighbours", f"{both:.1f} / {alone:.1f}", "", f"{both / alone:.2f}"
-    )
-    found = measure("prediction", path, size)
-    note = f"{found['GB/s']:.2f} GB/s, {found['GB/s'] / found['copy GB/s']:.2f} of a plain copy (>= 0.2)"
-    table.add_row("prediction of all nodes, K = 10", f"{found['seconds']:.1f}", f"{found['GiB']:.2f}", note)
-    console.print(table)
-
-
-@main.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--datasets", "names", default="cora,pubmed", help="With commas in between.")
-@click.option("--batch-size", default=32)
-@click.option("--steps", default=400, help="Gradient steps of the plain GNN, in batches and on the whole.")
-def accuracy(file: Path, names: str, batch_size: int, steps: int) -> None:
-    """Test accuracy of batches with all neighbours beside that of the whole graph, over 5 splits.
-
-    Batches have as many gradient steps as the whole graph, or as many epochs, which are more steps.
-    """
-    from clgnn import CollectiveClassifier, datasets, splits
-
-    done = json.loads(file.read_text()) if file.exists() else {}
-    for name in names.split(","):
-        data = datasets.load(name)
-        for trial in range(SPLITS):
-            split = splits.paper(name, trial=trial, data=data)
-            in_epoch = -(-int(split.train_mask.sum()) // batch_size)
-            for way, options, most in (
-                ("whole", {}, steps),
-                ("batches", {"batch_size": batch_size}, -(-steps // in_epoch)),
-                ("epochs", {"batch_size": batch_size}, steps),
-            ):
-                key = f"{name} {way} {trial} {batch_size} {steps}"
-                if key not in done:
-                    model = CollectiveClassifier(num_iterations=2, max_epochs=most, patience=most, seed=trial)
-                    model.fit(data, split.train_mask, split.val_mask, **options)
-                    done[key] = model.score(data, split.test_mask)
-                    file.write_text(json.dumps(done, indent=1) + "\n")
-    table = Table("dataset", "batches with as many", "whole graph", "batches", "difference", "standard error")
-    for name in names.split(","):
-        ways = ("whole", "batches", "epochs")
-        rows = {w: [done[f"{name} {w} {t} {batch_size} {steps}"] for t in range(SPLITS)] for w in ways}
-        for way, said in (("batches", "steps"), ("epochs", "epochs")):
-            differ = [100 * (b - a) for a, b in zip(rows["whole"], rows[way], strict=True)]
-            means = [f"{100 * statistics.mean(rows[w]):.1f}" for w in ("whole", way)]
-            error = statistics.stdev(differ) / SPLITS**0.5
-            table.add_row(name, said, *means, f"{statistics.mean(differ):+.1f}", f"{error:.1f}")
-    console.print(table)
-
-
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

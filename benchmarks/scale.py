@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import statistics
 import subprocess
 import sys
@@ -12,6 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+ROUNDS = 3
+"""One process and two take turns so often."""
+ACCURACIES = Path("docs/results/neighbors.json")
+"""Trials that are in this file are not run again."""
 
 
 def measure(what: str, *arguments: Any) -> Any:
@@ -106,7 +112,6 @@ def edge_bytes(num_edges: int, gnn: str = "gcn") -> float:
 
 def prepare_tables(num_edges: int) -> dict[str, float]:
     """Seconds and peak GiB of ``clgnn prepare`` on Parquet tables with text ids."""
-    import os
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -122,19 +127,106 @@ def prepare_tables(num_edges: int) -> dict[str, float]:
         return {"seconds": time.perf_counter() - began, "peak_gib": used.ru_maxrss / 2**20}
 
 
-def table() -> dict[str, Any]:
-    """What large graphs cost; one row per measurement."""
+def table(quick: bool, folder: Path) -> dict[str, Any]:
+    """What large graphs cost; one row per measurement.
+
+    Args:
+        quick: whether to leave out 1e8 edges, and accuracies.
+        folder: for the generated graphs, which are kept there.
+    """
     from rich.console import Console
     from rich.table import Table
 
-    prepared = measure("prepare_tables", 10**7)
-    found = {"prepare": prepared, "edge_bytes": {e: measure("edge_bytes", e) for e in (10**6, 10**7)}}
-    shown = Table("what", "measured", "at most")
-    shown.add_row("prepare, 1e7 edges, Parquet with text ids: peak GiB", f"{prepared['peak_gib']:.2f}", "1.5")
-    shown.add_row("prepare, 1e7 edges, Parquet with text ids: seconds", f"{prepared['seconds']:.0f}", "")
+    from benchmarks.large import measure as in_files
+
+    seven = str(folder / "1e7")
+    found: dict[str, Any] = {"load": {"at the start": os.getloadavg()[0]}}
+    rows: list[tuple[str, str, str]] = []
+
+    def row(what: str, value: float, limit: str) -> None:
+        rows.append((what, f"{value:.2f}", limit))
+        console.print(*rows[-1], highlight=False)
+
+    console = Console(width=110)
+    found["prepare"] = measure("prepare_tables", 10**7)
+    row("prepare, 1e7 edges, Parquet with text ids: peak GiB", found["prepare"]["peak_gib"], "at most 1.5")
+    row("prepare, 1e7 edges: seconds", found["prepare"]["seconds"], "")
+    found["epoch"] = in_files("epoch", seven, 10**7)
+    row("an epoch in batches, 1e7 edges: peak GiB", found["epoch"]["GiB"], "at most 1.5")
+    row("an epoch, 10 steps of 1,024 targets: seconds", found["epoch"]["seconds"], "")
+    found["prediction"] = predicted = in_files("prediction", seven, 10**7)
+    row("prediction of all nodes, 1e7 edges: peak GiB", predicted["GiB"], "at most 1.5")
+    row("prediction of all nodes, 1e7 edges: seconds, median", statistics.median(predicted["seconds"]), "")
+    ratios = [copy / own for own, copy in zip(predicted["seconds"], predicted["copies"], strict=True)]
+    row("a plain copy, GB/s, median", predicted["columns"] / statistics.median(predicted["copies"]), "")
+    row("prediction / plain copy, bytes/s, median", statistics.median(ratios), "at least 0.2")
+    fewer = statistics.median(ratios) * predicted["kept"] / predicted["columns"]
+    row("the same, counting label columns as they are kept", fewer, "")
+    pairs = [[in_files("epoch", seven, 10**7, 10, processes=n) for n in (1, 2)] for _ in range(ROUNDS)]
+    found["processes"] = pairs
+    for kind, said, limit in (("seconds", "seconds", "at most 0.65"), ("cpu", "CPU seconds of each", "")):
+        ratio = statistics.median(both[kind] / alone[kind] for alone, both in pairs)
+        row(f"two processes / one, an epoch, {said}, median", ratio, limit)
+    if not quick:
+        found["iteration"] = one = in_files("iteration", str(folder / "1e8"), 10**8)
+        row("one iteration, 1e8 edges, 1e7 nodes: peak GiB", one["GiB"], "below 8")
+        row(f"its {one['steps']:.0f} steps of 1,024 targets: seconds", one["steps s"], "")
+        row("its draws for all nodes: seconds", one["draws s"], "")
+        row("its prediction of all nodes: seconds", one["prediction s"], "")
+        row("bytes moved by this prediction, columns as float32: GB", one["columns"], "")
+        row("bytes moved by this prediction, labels as they are kept: GB", one["kept"], "")
+        row(f"a plain read of the same files, {one['read GB']:.2f} GB: seconds", one["read s"], "")
+        found["estimate"] = _estimate(one)
+        for what, value in found["estimate"].items():
+            row(f"estimate, 1e9 edges, 1e8 nodes, eight machines: {what}", value, "")
+        found["accuracy"] = _accuracy(row)
+    found["edge_bytes"] = {e: measure("edge_bytes", e) for e in (10**6, 10**7)}
     for edges, value in found["edge_bytes"].items():
-        shown.add_row(f"bytes for each of {edges:.0e} edges in a fit", f"{value:.1f}", "28")
-    Console(width=110).print(shown)
+        row(f"bytes for each of {edges:.0e} edges in a fit", value, "at most 28")
+    found["load"]["at the end"] = os.getloadavg()[0]
+    shown = Table("generated power-law graphs, 64 features, GCN, K = 10", "measured", "must hold")
+    for one_row in rows:
+        shown.add_row(*one_row)
+    console.print(shown)
+    console.print("load average at the start and at the end:", *found["load"].values())
+    return found
+
+
+def _estimate(one: dict[str, float], machines: int = 8, network: float = 1.25) -> dict[str, float]:
+    """What 1e9 edges would take on machines like this one, each with one process; it was never run.
+
+    A machine does its share of the bytes at the rate that 1e8 edges had here. Then it gets the rows of the
+    others: of both layers, of the predictions, and of the draws, at so many GB/s. It keeps the rows of all.
+    """
+    from benchmarks.generated import CLASSES
+    from benchmarks.large import HIDDEN, SAMPLES, moved
+
+    nodes = 10**8
+    share = moved(10 * nodes, nodes, 64, CLASSES)["kept"] / machines
+    rows = nodes / 1e9 * (4 * (2 * HIDDEN + CLASSES) + SAMPLES)
+    quarters = nodes / 1e9 * (2 * -(-SAMPLES * CLASSES // 8) + 4)
+    epoch = nodes // 100 / 1024 * one["steps s"] / one["steps"]
+    return {
+        "GB that each moves for a prediction": share,
+        "its seconds for that": share / one["kept"] * one["prediction s"],
+        "its seconds for the draws": 10 * one["draws s"] / machines,
+        "GB that it gets from the others": rows * (machines - 1) / machines,
+        f"seconds for that at {network} GB/s": rows * (machines - 1) / machines / network,
+        "minutes for an epoch of 1 % labels in batches": epoch / machines / 60,
+        "GB of rows and draws that each keeps": rows + quarters,
+    }
+
+
+def _accuracy(row: Any) -> dict[str, dict[str, float]]:
+    """Rows with the difference of batches with all neighbours to the whole graph, over 5 splits."""
+    from benchmarks.neighbors import DATASETS, differences, error, trials
+
+    found = {}
+    for name, of in trials(ACCURACIES, DATASETS, ["whole graph", "all neighbours"]).items():
+        less = differences(of, "all neighbours")
+        found[name] = {"difference": statistics.mean(less), "standard error": error(less)}
+        limit = f"within one standard error, {error(less):.2f}"
+        row(f"accuracy, batches with all neighbours - whole graph, {name}", statistics.mean(less), limit)
     return found
 
 

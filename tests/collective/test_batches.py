@@ -12,7 +12,7 @@ from clgnn.collective.sampling import Bernoulli, Categorical, Gaussian, LabelInp
 from clgnn.collective.step import Part, gradient_step
 from clgnn.data.graph import as_graph, known, visible_labels
 from clgnn.engine.streamed import streamed
-from clgnn.nn import GCN
+from clgnn.nn import GCN, SAGE
 
 CPU = torch.device("cpu")
 
@@ -36,7 +36,15 @@ def changed(component, problem, parts, num_parts):
 
 
 @pytest.mark.parametrize(
-    "gnn", ["gcn", "gin", "snowball", lambda i, o: GCN(i, 6, o, dropout=0.0, normalization="sym")]
+    "gnn",
+    [
+        "gcn",
+        "gin",
+        "snowball",
+        lambda i, o: GCN(i, 6, o, dropout=0.0, normalization="sym"),
+        lambda i, o: GCN(i, 6, o, dropout=0.0, num_layers=3),
+        lambda i, o: SAGE(i, 6, o, dropout=0.0, num_neighbors=0),
+    ],
 )
 @pytest.mark.parametrize(
     "family",

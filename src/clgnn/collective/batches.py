@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from clgnn.collective.step import Part
 from clgnn.data.graph import known, only
 from clgnn.engine import processes
 from clgnn.engine.neighbors import ALL, Field, fields, hops_of
+from clgnn.engine.rings import Layered, in_order
 from clgnn.engine.streamed import Streamed
 
 if TYPE_CHECKING:
@@ -76,6 +78,7 @@ class Batches:
         self.problem, self.t, self.graph, self.batching = problem, t, problem.graph, problem.batching
         hops = hops_of(component.train().runner, self.graph, component.columns)
         self.fanouts = self.batching.fanouts(hops)
+        self.gnn = component.runner.gnn
 
     def epoch(
         self, number: int, shown: Tensor, predicted: Tensor | None, first: int = 0
@@ -116,6 +119,9 @@ class Batches:
     ) -> Part:
         """A part of a batch whose targets have the weight ``whole`` together."""
         nodes, device = field.nodes, self.graph.device
+        graph = field.graph
+        if isinstance(self.gnn, Layered) and graph.edge_type is None:
+            graph = in_order(self.gnn, graph, list(accumulate(field.hops)))
         seen = shown[nodes]
         y = only(self.problem.y[nodes], seen | (torch.arange(len(nodes)) < field.asked))
         here = None if predicted is None else predicted[nodes]
@@ -123,4 +129,4 @@ class Batches:
         labels = self.problem.label_input(here, y, seen, generator)
         share = self._mass(nodes[: field.asked]) / whole
         seed = int(torch.randint(2**31, (1,), generator=generator))
-        return Part(field.graph, y.to(device), seen.to(device), labels.to(device), share, seed)
+        return Part(graph, y.to(device), seen.to(device), labels.to(device), share, seed)

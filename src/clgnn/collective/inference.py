@@ -11,9 +11,10 @@ from torch import Tensor
 
 from clgnn.collective.averaging import average, each_sample
 from clgnn.collective.component import Component
-from clgnn.collective.sampling import LabelInput
+from clgnn.collective.sampling import LabelInput, ranges
 from clgnn.collective.start import Start
 from clgnn.data.graph import Graph
+from clgnn.engine import processes
 from clgnn.engine.packed import Packed, codes
 from clgnn.engine.streamed import Streamed
 from clgnn.engine.streaming import outputs_at
@@ -67,17 +68,22 @@ def drawn(
     shown: Tensor,
     *key: int,
 ) -> Any:
-    """The label columns of all nodes, ``[N, K, C]``; those of a large graph in as little room as possible."""
-    blocks = label_input.in_blocks(predicted, y, shown, *key)
+    """The label columns of all nodes, ``[N, K, C]``; those of a large graph in as little room as possible.
+
+    The blocks of a large graph are shared by all processes.
+    """
     if isinstance(graph, Graph):
-        return torch.cat([labels for _, labels in blocks])
+        return torch.cat([labels for _, labels in label_input.in_blocks(predicted, y, shown, *key)])
+    split = processes.ranges(ranges(len(y)))
+    mine = split[processes.rank()] or split[-1][-1:]
     made: Tensor | None = None
-    for rows, labels in blocks:
+    for rows, labels in label_input.in_blocks(predicted, y, shown, *key, blocks=mine):
         content = codes(labels) if label_input.one_hot else labels
         if made is None:
             made = graph.room(len(y), *content.shape[1:], dtype=content.dtype)
         made[rows] = content
     assert made is not None
+    made = processes.shared(made, split)
     return Packed(made, label_input.columns) if label_input.one_hot else made
 
 

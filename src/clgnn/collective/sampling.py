@@ -5,9 +5,9 @@ A draw is the inverse distribution function at a uniform point, so that the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 import torch
@@ -15,8 +15,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 Sampling = Literal["systematic", "iid"]
+Ranges: TypeAlias = Sequence[tuple[int, int]]
 BLOCK = 65_536
 """So many nodes have draws of their own stream of random numbers."""
+
+
+def ranges(num_nodes: int) -> Ranges:
+    """The rows of each block, from the first to before the last."""
+    return [(first, min(first + BLOCK, num_nodes)) for first in range(0, num_nodes, BLOCK)]
 
 
 def stream(device: torch.device, *numbers: int) -> torch.Generator:
@@ -286,20 +292,20 @@ class LabelInput:
         return (classes or self.labels == "identifiers") and self.columns < 256
 
     def in_blocks(
-        self, predicted: Tensor | None, y: Tensor, shown: Tensor, *key: int
+        self, predicted: Tensor | None, y: Tensor, shown: Tensor, *key: int, blocks: Ranges | None = None
     ) -> Iterator[tuple[slice, Tensor]]:
         """The input of all nodes, block by block of :data:`BLOCK` of them; arguments as for a call.
 
         The draws of a block depend on the key and on its number alone: not on the order in which blocks are
-        gone through, nor on who does it.
+        gone through, nor on who does it. Some of them may be asked for, by the :func:`ranges` of their rows.
 
         Yields:
             The rows, and their label columns.
         """
         # a block in which no label is shown would have one sample only
         k = shown.size(1) if shown.dim() == 2 and self.labels != "none" else 1
-        for number, first in enumerate(range(0, len(y), BLOCK)):
-            rows = slice(first, first + BLOCK)
+        for first, last in ranges(len(y)) if blocks is None else blocks:
+            rows, number = slice(first, last), first // BLOCK
             here = None if predicted is None else predicted[rows]
             labels = self(here, y[rows], shown[rows], stream(y.device, *key, number))
             yield rows, labels.expand(-1, max(k, labels.size(1)), -1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +15,9 @@ import torch
 from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
+
+_LINE = 64
+"""Bytes of a cache line."""
 
 
 class ArrayWriter:
@@ -77,3 +82,19 @@ def shared(array: NDArray[Any]) -> Tensor:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that the tensor must not be written to
         return torch.from_numpy(array)
+
+
+def empty(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+    """A tensor to write to, whose rows are gathered fast in any order.
+
+    It is numpy's memory, which comes in large pages where the system has them (torch's does not), and begins
+    with a cache line (numpy's does not).
+
+    Example:
+        >>> empty((2, 3), torch.float32).shape
+        torch.Size([2, 3])
+    """
+    size = math.prod(shape) * dtype.itemsize
+    room = np.empty(size + _LINE, np.uint8)
+    first = -room.ctypes.data % _LINE
+    return torch.from_numpy(room[first : first + size]).view(dtype).view(*shape)

@@ -31,11 +31,13 @@ class Field(NamedTuple):
         graph: the part, on the device.
         nodes: its nodes, ``[n]``, as indices into the graph's; those that were asked for come first.
         asked: how many these are.
+        hops: how many of its nodes are 0, 1, .. hops away from them; nodes come in this order.
     """
 
     graph: Graph
     nodes: Tensor
     asked: int
+    hops: Sequence[int]
 
 
 @dataclass(eq=False)
@@ -96,7 +98,12 @@ class Neighbors(BaseSampler):  # type: ignore[misc]
             for parts in (rows, columns, edges)
         )
         return SamplerOutput(
-            torch.from_numpy(found), row, column, edge, metadata=(index.input_id, index.time)
+            torch.from_numpy(found),
+            row,
+            column,
+            edge,
+            num_sampled_nodes=[len(hop) for hop in nodes],
+            metadata=(index.input_id, index.time),
         )
 
     def sample_from_edges(self, index: Any, neg_sampling: Any = None) -> SamplerOutput:
@@ -159,7 +166,7 @@ def fields(
         nodes, part = part.n_id, part.to(graph.device, non_blocking=on_gpu)
         weight, attr, types = (part.get(name) for name in OF_EDGES)
         made = Graph(part.x, part.edge_index, weight, (len(nodes),), attr, None, types)
-        yield Field(made, nodes, int(part.batch_size))
+        yield Field(made, nodes, int(part.batch_size), part.num_sampled_nodes)
 
 
 def _with_features(graph: Streamed, part: Data, sampled: bool) -> Data:
@@ -198,13 +205,14 @@ def hops_of(runner: Runner, graph: Streamed, columns: int) -> int:
         ValueError: if it looks at all nodes, or does not say how far.
     """
     gnn, kind = runner.gnn, type(runner.gnn).__name__
+    of_all = ValueError(
+        f"the gnn, {kind}, has running statistics (batch normalisation), statistics of the nodes (GraphNorm) "
+        "or cached edges, which are of all nodes at once; expected layers that look at neighbours alone, as "
+        "torch.nn.LayerNorm does, or the whole graph in memory: a Data, without batch_size"
+    )
     statistics = runner.gnn.training and next(gnn.buffers(), None) is not None
     if statistics or any(getattr(module, "cached", False) for module in gnn.modules()):
-        raise ValueError(
-            f"the gnn, {kind}, has running statistics (batch normalisation) or cached edges, which are of "
-            "all nodes at once; expected layers that look at neighbours alone, as LayerNorm does, or a fit "
-            "on the whole graph: leave batch_size out"
-        )
+        raise of_all
     declared = getattr(gnn, "hops", None)
     if isinstance(declared, int):
         return declared
@@ -218,10 +226,15 @@ def hops_of(runner: Runner, graph: Streamed, columns: int) -> int:
     nodes = torch.from_numpy(degree.nonzero()[0][:: max(1, len(degree) // 16)][:16])
     if not len(nodes):
         return layers
-    near, far = (
-        next(fields(graph, nodes, [range(len(nodes))], [ALL] * hops)) for hops in (layers, layers + 1)
-    )
-    return layers if _same(runner, near, far, columns) else layers + 1
+
+    def around(count: int, hops: int) -> Field:
+        return next(fields(graph, nodes, [range(count)], [ALL] * hops))
+
+    near, far = around(len(nodes), layers), around(len(nodes), layers + 1)
+    hops, field = (layers, near) if _same(runner, near, far, columns) else (layers + 1, far)
+    if not _same(runner, around(-(-len(nodes) // 2), hops), field, columns):
+        raise of_all  # what it gives for a node depends on others that it is not connected with
+    return hops
 
 
 @torch.no_grad()
@@ -234,6 +247,6 @@ def _same(runner: Runner, near: Field, far: Field, columns: int) -> bool:
     found = []
     for field in (near, far):
         labels = (field.nodes % 7).float().view(-1, 1, 1).expand(-1, 1, columns).to(field.graph.x.device)
-        found.append(runner.mean(field.graph, labels)[: field.asked])
+        found.append(runner.mean(field.graph, labels)[: near.asked])
     one, other = found
     return torch.allclose(one, other, rtol=1e-4, atol=1e-5 * max(1.0, float(other.abs().max())))

@@ -49,6 +49,7 @@ class SparseMatrix:
         csr: a sparse CSR tensor ``[M, N]``.
         shared: parts of other matrices, of which equal ones are taken in place of one's own: operators of
             one graph differ in their values alone, and the transpose of a symmetric one in nothing.
+        own: which of the nodes that the columns are of the rows are of; None for all of them.
 
     Example:
         >>> import torch
@@ -57,8 +58,10 @@ class SparseMatrix:
         torch.Size([3, 2, 4])
     """
 
-    def __init__(self, csr: Tensor, shared: list[Tensor] | None = None) -> None:
-        self._shared = [] if shared is None else shared
+    def __init__(
+        self, csr: Tensor, shared: list[Tensor] | None = None, own: slice | Tensor | None = None
+    ) -> None:
+        self._shared, self.own = [] if shared is None else shared, own
         self.csr = _sharing(csr, self._shared)
 
     @cached_property

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,7 +20,6 @@ from torch import Tensor
 from clgnn.data.graph import Graph
 from clgnn.data.sparse import scipy_csr, torch_csr
 from clgnn.engine.propagation import Normalization, SparseMatrix, propagation
-from clgnn.engine.row_blocks import RowBlock
 
 WORTHWHILE = 0.7
 """A part with a larger share of the nodes than this is not worth taking."""
@@ -60,7 +60,7 @@ class Rings(Graph):
         outputs: the targets, ``[n]``, as indices into the nodes of the part, in ascending order.
     """
 
-    operators: tuple[RowBlock, ...] = ()
+    operators: tuple[SparseMatrix, ...] = ()
     outputs: Tensor | None = None
 
 
@@ -100,30 +100,27 @@ def rings(gnn: Layered, graph: Graph, targets: Tensor) -> tuple[Rings, Tensor] |
     place[nodes] = np.arange(len(nodes), dtype=index)
     rows = matrix[nodes[: sizes[-2]]]
 
-    def block(columns: NDArray[Any], last: int, width: int) -> RowBlock:
+    def block(columns: NDArray[Any], last: int, width: int, own: slice | Tensor) -> SparseMatrix:
         """The first rows, with columns of other numbers."""
         entries = int(rows.indptr[last])
         taken = rows[:last] if last < rows.shape[0] else rows.copy()
         taken = type(rows)((taken.data, columns[:entries], taken.indptr), shape=(last, width))
         taken.sort_indices()
-        return RowBlock(torch_csr(taken, dtype, device, index), 0)
+        return SparseMatrix(torch_csr(taken, dtype, device, index), own=own)
 
     relabelled = place[rows.indices]
+    beginning = slice(0, sizes[-2])
     if sizes[-1] > WORTHWHILE * n:  # a copy of the features would save nothing: all nodes as they are
-        first = block(rows.indices.copy(), sizes[-2], n)
-        own = torch.from_numpy(nodes[: sizes[-2]]).to(device)
-        first.own = own
+        first = block(rows.indices.copy(), sizes[-2], n, torch.from_numpy(nodes[beginning]).to(device))
         x, outputs, everything = graph.x, found, torch.arange(n, device=device)
     else:
-        first = block(relabelled, sizes[-2], sizes[-1])
+        first = block(relabelled, sizes[-2], sizes[-1], beginning)
         everything = torch.from_numpy(nodes).to(device)
         x, outputs = rows_of(graph.x, everything), torch.arange(len(found), device=device)
     operators = [first]
     if gnn.depth > 1:
-        inner = first if x is not graph.x else block(relabelled, sizes[-3], sizes[-2])
-        shapes = [(sizes[h], sizes[h + 1]) for h in reversed(range(gnn.depth - 1))]
-        made = {shape: _beginning(inner, *shape) for shape in shapes}  # where a ring is empty, the same again
-        operators += [made[shape] for shape in shapes]
+        inner = first if x is not graph.x else block(relabelled, sizes[-3], sizes[-2], slice(0, sizes[-3]))
+        operators += _beginnings(inner, sizes[:-1])
     no_edges = torch.empty(2, 0, dtype=torch.long, device=device)
     part = Rings(x, no_edges, None, (len(everything),), operators=tuple(operators), outputs=outputs)
     return part, everything
@@ -147,11 +144,37 @@ def _by_distance(
     return np.concatenate(nodes), sizes
 
 
-def _beginning(block: RowBlock, rows: int, columns: int) -> RowBlock:
-    """The first rows, which name none but the first columns; nothing is copied."""
-    crow, entries = block.csr.crow_indices(), int(block.csr.crow_indices()[rows])
-    parts = crow[: rows + 1], block.csr.col_indices()[:entries], block.csr.values()[:entries]
-    return RowBlock(torch.sparse_csr_tensor(*parts, (rows, columns), check_invariants=False), 0)
+def in_order(gnn: Layered, graph: Graph, sizes: Sequence[int]) -> Rings:
+    """A part of a graph whose nodes come by their distance from the first ones already.
+
+    Args:
+        gnn: says how many layers there are, and what they gather with.
+        graph: the part, with all edges into its nodes but the outermost ones.
+        sizes: how many nodes are within 0, 1, .. hops; as many hops as layers, or more.
+    """
+    a = propagation(
+        graph.edge_index, graph.num_nodes, graph.edge_weight, gnn.normalization, dtype=graph.x.dtype
+    )
+    within = [*sizes[: gnn.depth], graph.num_nodes]
+    outputs = torch.arange(sizes[0], device=graph.x.device)
+    operators = tuple(_beginnings(a, within))
+    return Rings(graph.x, graph.edge_index, None, graph.sizes, operators=operators, outputs=outputs)
+
+
+def _beginnings(whole: SparseMatrix, sizes: Sequence[int]) -> list[SparseMatrix]:
+    """The rows of each layer, the outermost first, of nodes within so many hops; ``[rows, the next size]``.
+
+    Nothing is copied. Where a ring is empty, the operator is that of the layer before.
+    """
+    made: dict[tuple[int, int], SparseMatrix] = {}
+    shapes = list(pairwise(sizes))[::-1]
+    for rows, columns in shapes:
+        if (rows, columns) not in made:
+            crow, entries = whole.csr.crow_indices(), int(whole.csr.crow_indices()[rows])
+            parts = crow[: rows + 1], whole.csr.col_indices()[:entries], whole.csr.values()[:entries]
+            csr = torch.sparse_csr_tensor(*parts, (rows, columns), check_invariants=False)
+            made[rows, columns] = SparseMatrix(csr, own=slice(0, rows))
+    return [made[shape] for shape in shapes]
 
 
 def rows_of(x: Tensor, nodes: Tensor) -> Tensor:

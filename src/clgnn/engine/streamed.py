@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
@@ -14,11 +14,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from clgnn.data.arrays import empty
 from clgnn.data.graph import Graph
 from clgnn.data.stored import StoredGraph
+from clgnn.engine import processes
 
-CHUNK_EDGES = 2**20
-"""So many edges are gone through at a time."""
+CHUNK_EDGES = 2**17
+"""So many edges are gone through at a time: what their rows give stays in the cache of a processor."""
+IN_MEMORY = 2**30
+"""What takes fewer bytes than this is kept in memory, also of a graph in files."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,21 +75,36 @@ class Streamed:
     x = edge_index
 
     @cached_property
-    def in_weight(self) -> NDArray[np.float64]:
-        """The weight of the edges into each node, ``[N]``."""
+    def in_weight(self) -> Tensor:
+        """The weight of the edges into each node, float64 ``[N]``."""
         indptr, weight = self.stored.indptr, self.stored.weight
         if weight is None:
-            return np.diff(indptr).astype(np.float64)
+            return torch.from_numpy(np.diff(indptr)).double()
         rows = (np.repeat(np.arange(b - a), np.diff(indptr[a : b + 1])) for a, b in self.chunks())
         sums = [
             np.bincount(row, weight[int(indptr[a]) : int(indptr[b])], minlength=b - a)
             for (a, b), row in zip(self.chunks(), rows, strict=True)
         ]
-        return np.concatenate(sums)
+        return torch.from_numpy(np.concatenate(sums))
+
+    @cached_property
+    def root(self) -> Tensor:
+        """One by the root of each node's degree, itself counted, ``[N]``."""
+        return (self.in_weight + 1).rsqrt().float()
+
+    @cached_property
+    def has_loops(self) -> bool:
+        """Whether there is an edge from a node to itself."""
+        for a, b in self.chunks():
+            rows = np.repeat(np.arange(a, b), np.diff(self.stored.indptr[a : b + 1]))
+            if (rows == self.stored.indices[self.stored.indptr[a] : self.stored.indptr[b]]).any():
+                return True
+        return False
 
     def chunks(self, most: int | None = None) -> Iterator[tuple[int, int]]:
         """Ranges of rows, in order, of at most so many edges (:data:`CHUNK_EDGES`) and one row at least."""
-        indptr, n, first, most = self.stored.indptr, self.num_nodes, 0, most or CHUNK_EDGES
+        indptr, n, first = np.asarray(self.stored.indptr), self.num_nodes, 0
+        most = most or CHUNK_EDGES
         while first < n:
             # a row counts as one edge more, so that rows without edges are bounded too
             low, high = first + 1, min(n, first + most)
@@ -99,12 +118,13 @@ class Streamed:
             first = low
 
     def room(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Zeros of this shape for each node: in memory, or in a temporary file if the graph is in files.
+        """Room for rows of this shape: in memory, or in a temporary file if the graph is in files.
 
         The file has no name, so that nothing is left of it, however the process ends.
         """
-        if not isinstance(self.stored.indices, np.memmap) or not math.prod(shape):
-            return torch.zeros(*shape, dtype=dtype)
+        small = math.prod(shape) * dtype.itemsize < IN_MEMORY
+        if small or not isinstance(self.stored.indices, np.memmap):
+            return empty(shape, dtype)
         kind = torch.zeros(0, dtype=dtype).numpy().dtype
         with tempfile.TemporaryFile() as file:
             return torch.from_numpy(np.memmap(file, kind, "w+", shape=shape))
@@ -135,3 +155,24 @@ def streamed(graph: Graph | StoredGraph, device: torch.device) -> Streamed:
         None if weight is None else weight.numpy(),
     )
     return Streamed(stored, device, graph.sizes, attr, types)
+
+
+@torch.no_grad()
+def by_rows(
+    graph: Streamed, split: Sequence[Sequence[tuple[int, int]]], make: Callable[[int, int], Tensor]
+) -> Tensor:
+    """The rows of all nodes, range by range; each process makes its own, and gets those of the others.
+
+    Args:
+        graph: N nodes.
+        split: the ranges of each process, as :func:`clgnn.engine.processes.ranges` gives them.
+        make: the rows of a range.
+    """
+    made: Tensor | None = None
+    for first, last in split[processes.rank()] or split[-1][:1]:
+        rows = make(first, last)
+        if made is None:
+            made = graph.room(graph.num_nodes, *rows.shape[1:], dtype=rows.dtype)
+        made[first:last] = rows
+    assert made is not None
+    return processes.shared(made, split)

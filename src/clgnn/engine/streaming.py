@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
+from clgnn.data.arrays import shared
 from clgnn.engine import processes
 from clgnn.engine.neighbors import ALL, fields, hops_of
 from clgnn.engine.packed import Packed
-from clgnn.engine.propagation import Normalization, SparseMatrix
-from clgnn.engine.row_blocks import row_block
+from clgnn.engine.propagation import Normalization
+from clgnn.engine.pyg_layers import has_layers, mean_of_layers
+from clgnn.engine.row_blocks import Operator, row_block
 from clgnn.engine.runner import Runner
-from clgnn.engine.streamed import Streamed
+from clgnn.engine.streamed import Streamed, by_rows
 
 FIELD_NODES = 1024
 """A module that can't be run layer by layer is run around so many nodes at a time."""
@@ -41,7 +41,7 @@ class Layerwise(Protocol):
     def features(self, x: Tensor) -> Tensor:
         """What the first layer needs of the features ``[n, p]``, row by row, ``[n, d]``."""
 
-    def layer(self, i: int, a: SparseMatrix, h: Tensor, labels: Tensor | Packed) -> Tensor:
+    def layer(self, i: int, a: Operator, h: Tensor, labels: Tensor | Packed) -> Tensor:
         """Layer i, for the nodes that the operator a ``[n, N]`` gathers for.
 
         Args:
@@ -65,11 +65,13 @@ def outputs(runner: Runner, head: nn.Module, graph: Streamed, labels: Tensor | P
         ``[N, outputs]``; in a temporary file if the graph is in files.
     """
     gnn = runner.gnn
+    if has_layers(gnn, graph):
+        return mean_of_layers(runner, graph, labels, head)
     if not isinstance(gnn, Layerwise):
         return outputs_at(runner, head, graph, torch.arange(graph.num_nodes), labels)
     x, labels = graph.stored.x, labels.to(graph.device)
     split = processes.ranges(list(graph.chunks()))
-    h = _rows(graph, split, lambda a, b: gnn.features(torch.from_numpy(np.array(x[a:b])).to(graph.device)))
+    h = by_rows(graph, split, lambda a, b: gnn.features(shared(x[a:b]).to(graph.device)))
     for i in range(gnn.depth):
         h = h.to(graph.device)
         last = i == gnn.depth - 1
@@ -78,24 +80,8 @@ def outputs(runner: Runner, head: nn.Module, graph: Streamed, labels: Tensor | P
             found = gnn.layer(i, row_block(graph, a, b, gnn.normalization), h, labels)
             return head(found) if last else found
 
-        h = _rows(graph, split, layer)
+        h = by_rows(graph, split, layer)
     return h
-
-
-@torch.no_grad()
-def _rows(
-    graph: Streamed, split: Sequence[Sequence[tuple[int, int]]], make: Callable[[int, int], Tensor]
-) -> Tensor:
-    """The rows of all nodes, range by range; each process makes its own, and gets those of the others."""
-    pieces = split[processes.rank()]
-    made: Tensor | None = None
-    for first, last in pieces or split[-1][:1]:
-        rows = make(first, last)
-        if made is None:
-            made = graph.room(graph.num_nodes, *rows.shape[1:], dtype=rows.dtype)
-        made[first:last] = rows
-    assert made is not None
-    return processes.shared(made, split)
 
 
 @torch.no_grad()
@@ -103,7 +89,8 @@ def outputs_at(
     runner: Runner, head: nn.Module, graph: Streamed, nodes: Tensor, labels: Tensor | Packed
 ) -> Tensor:
     """As :func:`outputs`, for some of the nodes: ``[n, outputs]``, from their whole neighbourhoods."""
-    if isinstance(runner.gnn, Layerwise) and len(nodes) * FEW > graph.num_nodes:
+    in_layers = isinstance(runner.gnn, Layerwise) or has_layers(runner.gnn, graph)
+    if in_layers and len(nodes) * FEW > graph.num_nodes:
         return outputs(runner, head, graph, labels)[nodes]
     hops = hops_of(runner, graph, labels.size(2))
     pieces = [(a, min(a + FIELD_NODES, len(nodes))) for a in range(0, len(nodes), FIELD_NODES)]

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from clgnn.engine.dropout import dropout
 from clgnn.engine.packed import Packed
 from clgnn.engine.propagation import SparseMatrix
+from clgnn.engine.row_blocks import Operator
 from clgnn.nn.labelled import OneOperator, gathered, layer_by_layer, linears, of_features, of_labels
 
 
@@ -76,14 +77,16 @@ class GCN(OneOperator):
     def features(self, x: Tensor) -> Tensor:
         return of_features(x, linears(self.layers)[0].weight)
 
-    def layer(self, i: int, a: SparseMatrix, h: Tensor, labels: Tensor | Packed) -> Tensor:
+    def layer(self, i: int, a: Operator, h: Tensor, labels: Tensor | Packed) -> Tensor:
         layer = linears(self.layers)[i]
         if i == self.depth - 1:
             out: Tensor = layer(a @ h)
             return out
-        w = layer.weight
-        z = gathered(a, h, labels, of_labels(labels, w)) if i == 0 else a @ (h @ w.t())  # [n, K, h]
-        z = dropout(torch.relu(z + layer.bias), self.dropout, self.training)
+        if i == 0:
+            z = gathered(a, a @ h + layer.bias, labels, of_labels(labels, layer.weight))  # [n, K, h]
+        else:
+            z = layer(a @ h)
+        z = dropout(torch.relu_(z), self.dropout, self.training)
         return z.mean(dim=1) if i == self.depth - 2 else z
 
     def run(self, x: Tensor, operators: Sequence[SparseMatrix], labels: Tensor) -> Tensor:

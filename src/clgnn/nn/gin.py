@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from clgnn.engine.dropout import dropout
 from clgnn.engine.packed import Packed
 from clgnn.engine.propagation import SparseMatrix
-from clgnn.engine.row_blocks import own_rows
+from clgnn.engine.row_blocks import Operator, own_rows
 from clgnn.nn.labelled import OneOperator, gathered, layer_by_layer, linears, of_features, of_labels, own
 
 
@@ -70,11 +70,11 @@ class GIN(OneOperator):
     def features(self, x: Tensor) -> Tensor:
         return of_features(x, linears(self.enter)[0].weight)
 
-    def layer(self, i: int, a: SparseMatrix, h: Tensor, labels: Tensor | Packed) -> Tensor:
+    def layer(self, i: int, a: Operator, h: Tensor, labels: Tensor | Packed) -> Tensor:
         enter, leave = linears(self.enter), linears(self.leave)
         if i == 0:
             wy = of_labels(labels, enter[0].weight)
-            z = (1 + self.eps[0]) * own(a, h, labels, wy) + gathered(a, h, labels, wy) + enter[0].bias
+            z = (1 + self.eps[0]) * own(a, h, labels, wy) + gathered(a, a @ h + enter[0].bias, labels, wy)
         else:
             z = (1 + self.eps[i]) * own_rows(a, h) + a @ h + enter[i].bias
         z = torch.relu(z)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from clgnn.data.derived import derived
 from clgnn.engine.packed import Packed
 from clgnn.engine.propagation import Normalization, SparseMatrix, project, propagation
-from clgnn.engine.row_blocks import gather, own_rows
+from clgnn.engine.row_blocks import Operator, RowBlock, gather, own_rows
 from clgnn.engine.streaming import Layerwise
 
 
@@ -93,16 +93,20 @@ class OneOperator(nn.Module):
         return self.run(x, [a] * self.depth, or_no_labels(x, labels))
 
 
-def gathered(a: SparseMatrix, shared: Tensor, labels: Tensor | Packed, wy: Tensor) -> Tensor:
-    """``A (S + Y_k Wyᵀ)`` ``[n, K, h]``, for what the features give, S ``[N, h]``, once for all samples.
+def gathered(a: Operator, features: Tensor, labels: Tensor | Packed, wy: Tensor) -> Tensor:
+    """``F + A Y_k Wyᵀ`` ``[n, K, h]``, for what was gathered of the features, F ``[n, h]``, for all samples.
 
     The labels are propagated before they are multiplied: C columns are fewer than h, and no gradient flows to
     them.
     """
-    return (a @ shared).unsqueeze(1) + around(a, labels) @ wy.t()
+    y = around(a, labels)
+    if isinstance(a, RowBlock):  # samples first in memory, where the mean over them takes less time
+        weight = wy.t().expand(y.size(1), -1, -1)
+        return torch.baddbmm(features.unsqueeze(0), y.transpose(0, 1), weight).transpose(0, 1)
+    return features.unsqueeze(1) + y @ wy.t()
 
 
-def around(a: SparseMatrix, labels: Tensor | Packed) -> Tensor:
+def around(a: Operator, labels: Tensor | Packed) -> Tensor:
     """``A @ Y`` ``[n, K, C]``. Validation judges the same draws in every epoch: there it is made once."""
     if torch.is_grad_enabled() or isinstance(labels, Packed):
         return gather(a, labels)
@@ -113,7 +117,7 @@ def around(a: SparseMatrix, labels: Tensor | Packed) -> Tensor:
     return found
 
 
-def own(a: SparseMatrix, shared: Tensor, labels: Tensor | Packed, wy: Tensor) -> Tensor:
+def own(a: Operator, shared: Tensor, labels: Tensor | Packed, wy: Tensor) -> Tensor:
     """``S + Y_k Wyᵀ`` ``[n, K, h]``, of the nodes that the operator gathers for."""
     return own_rows(a, shared).unsqueeze(1) + own_rows(a, labels) @ wy.t()
 

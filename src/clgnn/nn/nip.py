@@ -77,7 +77,7 @@ class NIPMean(OneOperator):
         shared, wy = split_linear(x, labels, torch.cat([layer.weight for layer in own]))
         shared = shared + torch.cat([layer.bias for layer in own])  # X W_φ^k + b^k of all layers
         widths = [layer.out_features for layer in own]
-        h = z = gathered(operators[0], theirs, labels, of_theirs)  # [n, K, h]
+        h = z = gathered(operators[0], operators[0] @ theirs, labels, of_theirs)  # [n, K, h]
         for i, a in enumerate(operators):
             around = z if i == 0 else a @ neighbors[i](h)
             shared, labels = own_rows(a, shared), own_rows(a, labels)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from clgnn.engine.dropout import dropout
 from clgnn.engine.packed import Packed
 from clgnn.engine.propagation import SparseMatrix, sample_neighbors
-from clgnn.engine.row_blocks import own_rows
+from clgnn.engine.row_blocks import Operator, RowBlock, own_rows
 from clgnn.nn.labelled import OneOperator, gathered, layer_by_layer, linears, of_features, of_labels, own
 
 
@@ -66,9 +66,10 @@ class SAGE(OneOperator):
         for layer in (*linears(self.own), *linears(self.neighbors)):
             layer.reset_parameters()
 
-    def _mean(self, full: SparseMatrix) -> SparseMatrix:
-        draws = self.training and self.num_neighbors > 0
-        return sample_neighbors(full, self.num_neighbors) if draws else full
+    def _mean(self, full: Operator) -> Operator:
+        if self.training and self.num_neighbors > 0 and isinstance(full, SparseMatrix):
+            return sample_neighbors(full, self.num_neighbors)
+        return full
 
     @property
     def depth(self) -> int:
@@ -77,15 +78,17 @@ class SAGE(OneOperator):
     def features(self, x: Tensor) -> Tensor:
         return torch.cat([of_features(x, of[0].weight) for of in self._weights()], dim=1)
 
-    def layer(self, i: int, a: SparseMatrix, h: Tensor, labels: Tensor | Packed) -> Tensor:
+    def layer(self, i: int, a: Operator, h: Tensor, labels: Tensor | Packed) -> Tensor:
         layer, gather = (of[i] for of in self._weights())
         mean = self._mean(a)
         if i == 0:
-            mine, theirs = (part.contiguous() for part in h.chunk(2, dim=1))
-            z = own(a, mine + layer.bias, labels, of_labels(labels, layer.weight))
-            z = z + gathered(mean, theirs, labels, of_labels(labels, gather.weight))  # [n, K, h]
+            mine, theirs = h.chunk(2, dim=1)
+            # of rows in pieces, all columns are gathered: theirs alone would be copied for each piece
+            theirs = (mean @ h).chunk(2, dim=1)[1] if isinstance(a, RowBlock) else mean @ theirs.contiguous()
+            z = own(a, mine, labels, of_labels(labels, layer.weight))
+            z = z + gathered(mean, theirs + layer.bias, labels, of_labels(labels, gather.weight))  # [n, K, h]
         elif i < self.depth - 1:
-            z = layer(own_rows(a, h)) + mean @ gather(h)
+            z = layer(own_rows(a, h)) + gather(mean @ h)
         else:
             out: Tensor = layer(own_rows(a, h)) + gather(mean @ h)
             return out
