@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from clgnn.data.derived import derived
@@ -37,9 +38,19 @@ class _Product(torch.autograd.Function):
 
 def _multiply(csr: Tensor, dense: Tensor) -> Tensor:
     dense = dense.to(csr.dtype)  # autocast gives bfloat16, which sparse products do not take
-    # with "sum", which a GPU does not have, a CPU uses all of its cores
-    product: Tensor = torch.sparse.mm(csr, dense) if dense.is_cuda else torch.sparse.mm(csr, dense, "sum")
-    return product
+    if dense.is_cuda or csr.dtype != torch.float32 or not len(csr.values()):
+        # with "sum", which a GPU does not have, a CPU uses all of its cores
+        product: Tensor = torch.sparse.mm(csr, dense) if dense.is_cuda else torch.sparse.mm(csr, dense, "sum")
+        return product
+    # the rows that are gathered are fetched ahead: a third of the time of torch's sparse product
+    return F.embedding_bag(
+        csr.col_indices(),
+        dense,
+        csr.crow_indices(),
+        mode="sum",
+        per_sample_weights=csr.values(),
+        include_last_offset=True,
+    )
 
 
 class SparseMatrix:
