@@ -150,8 +150,8 @@ class _Dots(torch.autograd.Function):
 
 def _sums(order: Order, weight: Tensor, x: Tensor) -> Tensor:
     """Gathers, weighs and adds up in one pass for each sample, ``[n, S, c]``."""
-    weights = weight.index_select(0, order.edges).t().contiguous()  # [S, E]
-    tables = x.transpose(0, 1).contiguous()  # [S, N, c]
+    weights = weight.detach().index_select(0, order.edges).t().contiguous()  # [S, E]
+    tables = x.detach().transpose(0, 1).contiguous()  # [S, N, c]
     found = x.new_empty(len(order.pointers) - 1, *x.shape[1:])
     for s, (table, of_edges) in enumerate(zip(tables, weights, strict=True)):
         found[:, s] = F.embedding_bag(

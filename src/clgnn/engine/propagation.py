@@ -45,7 +45,7 @@ def _multiply(csr: Tensor, dense: Tensor) -> Tensor:
     # the rows that are gathered are fetched ahead: a third of the time of torch's sparse product
     return F.embedding_bag(
         csr.col_indices(),
-        dense,
+        dense.detach(),  # whose gradient is not its business
         csr.crow_indices(),
         mode="sum",
         per_sample_weights=csr.values(),
