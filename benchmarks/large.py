@@ -10,6 +10,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +24,24 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def copy_seconds(gigabytes: float, size: int = 2**28) -> float:
-    """Seconds of a plain copy in memory that moves so much, reading and writing together."""
+def timed(run: Callable[[], object]) -> dict[str, float]:
+    """The seconds that something takes, and those that a processor works for it."""
+    began = time.perf_counter(), time.process_time()
+    run()
+    return {"seconds": time.perf_counter() - began[0], "cpu": time.process_time() - began[1]}
+
+
+def copied(gigabytes: float, size: int = 2**28) -> dict[str, float]:
+    """The time of a plain copy in memory that moves so much, reading and writing together."""
     source = np.ones(size // 8)
     target = np.ones_like(source)
     times = -(-int(gigabytes * 1e9) // (2 * size))
-    began = time.perf_counter()
-    for _ in range(times):
-        np.copyto(target, source)
-    return (time.perf_counter() - began) * gigabytes * 1e9 / (2 * size * times)
+
+    def copy() -> None:
+        for _ in range(times):
+            np.copyto(target, source)
+
+    return {kind: value * gigabytes * 1e9 / (2 * size * times) for kind, value in timed(copy).items()}
 
 
 def read_rate(folder: str) -> tuple[float, float]:
@@ -97,13 +107,10 @@ def prediction(folder: str, edges: int, rounds: int = 7) -> dict[str, Any]:
     size = moved(graph.stored.num_edges, graph.num_nodes, graph.num_features, CLASSES)
     predict(component, graph, [labels])
     used = peak()
-    seconds, copies = [], []
-    for _ in range(rounds):
-        began = time.perf_counter()
-        predict(component, graph, [labels])
-        seconds.append(time.perf_counter() - began)
-        copies.append(copy_seconds(size["columns"]))
-    return {"GiB": used, "seconds": seconds, "copies": copies, **size}
+    pairs = [
+        (timed(lambda: predict(component, graph, [labels])), copied(size["columns"])) for _ in range(rounds)
+    ]
+    return {"GiB": used, "pairs": pairs, **size}
 
 
 def steps(
@@ -155,12 +162,12 @@ def iteration(folder: str, edges: int) -> dict[str, float]:
     began = time.perf_counter()
     labels = draws(graph, torch.zeros(graph.num_nodes, CLASSES))
     of_draws = time.perf_counter() - began
-    predict(component, graph, [labels])
-    of_prediction = time.perf_counter() - began - of_draws
+    of_prediction = timed(lambda: predict(component, graph, [labels]))
     read, size = read_rate(folder)
     return {
-        "steps": count, "steps s": of_steps, "draws s": of_draws, "prediction s": of_prediction,
-        "GiB after steps": after_steps, "GiB": peak(), "read s": read, "read GB": size,
+        "steps": count, "steps s": of_steps, "draws s": of_draws, "prediction s": of_prediction["seconds"],
+        "prediction cpu": of_prediction["cpu"], "GiB after steps": after_steps, "GiB": peak(),
+        "read s": read, "read GB": size,
         **moved(graph.stored.num_edges, graph.num_nodes, graph.num_features, CLASSES),
     }  # fmt: skip
 
