@@ -77,6 +77,32 @@ def step_seconds(num_edges: int, num_samples: int = 10) -> float:
     return statistics.median(times)
 
 
+def step_bandwidth(num_edges: int, num_samples: int = 10) -> dict[str, float]:
+    """Bytes per second that a step of our GCN moves on a generated graph, and those of a plain copy.
+
+    What a step must move: for each of its five gathers (of X W, of the labels, and in the last layer; two of
+    gradients) an index, a weight and a row for each edge; X twice; the labels of the samples, drawn and
+    gathered; the hidden layer of all samples, written and read, forward and backward. A copy counts what it
+    reads and what it writes.
+    """
+    import torch
+
+    classes, h, p, k, n = 5, 16, 16, num_samples, num_edges // 10
+    rows = 4 * num_edges * (3 * h + k * classes + classes) + 5 * 8 * num_edges
+    nodes = 4 * n * (2 * p + 4 * k * classes + 4 * k * h)
+    source = torch.zeros(2**27)
+    target = torch.empty_like(source)
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        target.copy_(source)
+        times.append(time.perf_counter() - began)
+    copied = 2 * source.nbytes / statistics.median(times)
+    del source, target
+    seconds = step_seconds(num_edges, num_samples)
+    return {"step": (rows + nodes) / seconds, "copy": copied, "seconds": seconds}
+
+
 def edge_bytes(num_edges: int, gnn: str = "gcn") -> float:
     """Bytes for each directed edge that tensors of the size of the edges take while a model is fitted."""
     import gc
@@ -246,6 +272,6 @@ def slope(seconds: dict[int, float]) -> float:
 
 
 if __name__ == "__main__":
-    every = (peak_memory, step_seconds, edge_bytes, prepare_tables)
+    every = (peak_memory, step_seconds, step_bandwidth, edge_bytes, prepare_tables)
     function: Any = {one.__name__: one for one in every}[sys.argv[1]]
     print(json.dumps(function(*json.loads(sys.argv[2]))))
