@@ -14,6 +14,7 @@ import gzip
 import lzma
 import warnings
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ _DELIMITERS = ",;\t|"
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".tsv")
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_DAMAGED = (zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError)  # what unpacking raises
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 # The first bytes of files that are no text, what they are, and what to do with them.
 _NO_TEXT = (
@@ -91,7 +93,7 @@ def reading(file: Path) -> Iterator[None]:
         raise ValueError(f"{file} is not there; expected a CSV or Parquet file")
     try:
         yield
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, *_DAMAGED) as error:
         raise ValueError(f"{file} could not be read: {' '.join(str(error).split())}") from error
 
 
@@ -230,7 +232,7 @@ def _head(file: Path) -> bytes:
                 return stream.read(_HEAD)
         with _OPENERS.get(suffix, open)(file, "rb") as stream:
             head: bytes = stream.read(_HEAD)
-    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, IndexError) as error:
+    except (OSError, EOFError, IndexError, *_DAMAGED) as error:
         if suffix not in (*_OPENERS, ".zip"):
             raise
         raise ValueError(
@@ -245,8 +247,9 @@ def _head(file: Path) -> bytes:
 def _encoding(head: bytes, chosen: str | None) -> str:
     if chosen is not None:
         try:
+            b" ".decode(chosen, errors="ignore")  # refuses what is no encoding of texts, such as hex
             return codecs.lookup(chosen).name
-        except LookupError as error:
+        except (LookupError, UnicodeError) as error:
             raise ValueError(f"there is no encoding {chosen!r}; expected one such as latin-1") from error
     for mark, encoding in _BOMS:
         if head.startswith(mark):

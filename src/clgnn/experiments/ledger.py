@@ -31,13 +31,10 @@ _COLUMNS = (
     "predict_seconds", "peak_memory", "versions", "revision", "finished",
 )  # fmt: skip
 _EXPECTED = "expected a folder that `clgnn reproduce` wrote to, or its trials.csv"
-_UNREADABLE = (
-    sqlite3.DatabaseError,
-    pd.errors.ParserError,
-    pd.errors.EmptyDataError,
-    json.JSONDecodeError,
-    UnicodeDecodeError,
-)
+_TEXTS = ("key", "role", "dataset", "method", "status", "finished")
+_COUNTS = ("train_labels", "test_label_percent", "trial")
+_BINS = ("confidence", "accuracy", "count")
+_NUMBERS = ("validation", "seconds", "predict_seconds", "peak_memory")
 _CREATE = """
 CREATE TABLE IF NOT EXISTS trials (
     key TEXT PRIMARY KEY,            -- a hash of the cell, the trial and the settings
@@ -86,12 +83,22 @@ class Ledger:
         self.path = self.folder / "ledger.sqlite"
 
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """A new connection for each use, so that processes share nothing but the file."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(self.path, timeout=120)) as connection, connection:
-            connection.execute(_CREATE)
-            yield connection
+    def _open(self, to_write: bool = True) -> Iterator[sqlite3.Connection]:
+        """A new connection for each use, so that processes share nothing but the file.
+
+        Reading creates nothing. (It may still end what a killed process had begun to write.)
+        """
+        if to_write:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        place = f"{self.path.absolute().as_uri()}?mode={'rwc' if to_write else 'rw'}"
+        try:
+            with closing(sqlite3.connect(place, timeout=120, uri=True)) as connection, connection:
+                if to_write:
+                    connection.execute(_CREATE)
+                yield connection
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            what = "written" if to_write else "read"
+            raise ValueError(f"{self.path} could not be {what} ({error}); {_EXPECTED}") from error
 
     def write(self, row: dict[str, Any]) -> None:
         """Writes a trial. It replaces one that failed; one that is done stays as it is."""
@@ -111,14 +118,17 @@ class Ledger:
 
     def finished(self) -> set[str]:
         """The keys of the trials that are done."""
-        with self._open() as connection:
-            return {key for (key,) in connection.execute("SELECT key FROM trials WHERE status = 'done'")}
+        return self._keys("SELECT key FROM trials WHERE status = 'done'")
 
     def failed(self, since: str = "") -> set[str]:
         """The keys of the trials that failed at a time, from :func:`now`, or later."""
-        query = "SELECT key FROM trials WHERE status = 'failed' AND finished >= ?"
-        with self._open() as connection:
-            return {key for (key,) in connection.execute(query, (since,))}
+        return self._keys("SELECT key FROM trials WHERE status = 'failed' AND finished >= ?", since)
+
+    def _keys(self, query: str, *values: str) -> set[str]:
+        if not self.path.exists():
+            return set()
+        with self._open(to_write=False) as connection:
+            return {key for (key,) in connection.execute(query, values)}
 
     @contextmanager
     def claim(self, key: str) -> Iterator[bool]:
@@ -170,10 +180,13 @@ class Ledger:
         """
         if not self.path.exists():
             raise ValueError(f"{self.folder} has no ledger.sqlite; {_EXPECTED}")
-        with self._open() as connection:
-            query = f"SELECT {', '.join(_COLUMNS)} FROM trials WHERE role = ?"
-            table = pd.read_sql_query(query, connection, params=(role,))
-        return _unpacked(table.to_dict("records"))
+        query = f"SELECT {', '.join(_COLUMNS)} FROM trials WHERE role = ?"
+        with self._open(to_write=False) as connection:
+            rows = [dict(zip(_COLUMNS, row, strict=True)) for row in connection.execute(query, (role,))]
+        try:
+            return _unpacked(rows)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{self.path} is damaged ({error}); {_EXPECTED}") from error
 
     def export(self, path: str | PathLike[str]) -> None:
         """Writes the results, without their predictions, to a CSV file that :func:`read` takes."""
@@ -221,31 +234,68 @@ def read(path: str | PathLike[str]) -> pd.DataFrame:
     if not path.exists():
         raise ValueError(f"{path} is not there; {_EXPECTED}")
     try:
-        if path.suffix.lower() == ".csv":
-            table = _read_csv(path)
-        else:
-            table = Ledger(path.parent if path.name == "ledger.sqlite" else path).trials()
-    except _UNREADABLE as error:
+        if path.suffix.lower() != ".csv":
+            return Ledger(path.parent if path.name == "ledger.sqlite" else path).trials()
+        return _read_csv(path)
+    except (ValueError, RecursionError) as error:
+        if str(path) in str(error):
+            raise
         raise ValueError(f"{path} could not be read ({error}); {_EXPECTED}") from error
-    if missing := sorted(set(_COLUMNS) - {"metrics"} - set(table)):
-        raise ValueError(f"{path} has no column {', '.join(missing)}; {_EXPECTED}")
-    return table
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
     table = pd.read_csv(path)
-    for column in set(_JSON) & set(table):
-        table[column] = [json.loads(v) if isinstance(v, str) else None for v in table[column]]
-    return table.assign(predictions=None)
+    metrics = [name for name in table if name not in _COLUMNS]
+    if missing := sorted(set(_COLUMNS) - {"metrics", "predictions"} - set(table)):
+        raise ValueError(f"{path} has no column {', '.join(missing)}; {_EXPECTED}")
+    rows = table.astype(object).where(table.notna(), None).to_dict("records")
+    made = ({**row, "metrics": json.dumps({name: row.pop(name) for name in metrics})} for row in rows)
+    return _unpacked([{**row, "predictions": None} for row in made])
 
 
 def _unpacked(rows: Sequence[dict[Any, Any]]) -> pd.DataFrame:
+    """Rows as they are in a file, as a table; what no ledger has is refused."""
     for row in rows:
         for column in _JSON:
             row[column] = json.loads(row[column]) if isinstance(row[column], str) else None
+        _check(row)
         row |= row.pop("metrics") or {}
     columns = [column for column in _COLUMNS if column != "metrics"]
     return pd.DataFrame(rows, columns=None if rows else columns)
+
+
+def _check(row: dict[Any, Any]) -> None:
+    """Refuses a row with anything of another kind than the ledger writes."""
+    metrics, bins = row["metrics"] or {}, row["reliability"] or {name: [] for name in _BINS}
+    right = {
+        **{name: isinstance(row[name], str) for name in _TEXTS},
+        **{name: isinstance(row[name], int) for name in _COUNTS},
+        **{name: row[name] is None or _is_number(row[name]) for name in _NUMBERS},
+        **{name: row[name] is None or isinstance(row[name], str) for name in ("error", "revision")},
+        "settings": isinstance(row["settings"], dict),
+        "versions": isinstance(row["versions"], dict | None),
+        "metrics": isinstance(metrics, dict)
+        and not metrics.keys() & set(_COLUMNS)
+        and all(value is None or _is_number(value) for value in metrics.values()),
+        "iterations": row["iterations"] is None or _are_numbers(row["iterations"]),
+        "reliability": isinstance(bins, dict)
+        and bins.keys() >= set(_BINS)
+        and all(_are_numbers(part) for part in bins.values())
+        and len({len(part) for part in bins.values()}) == 1,
+        "predictions": isinstance(row["predictions"], bytes | None),
+    }
+    for name, so in right.items():
+        if not so:
+            said = repr(row[name])
+            raise ValueError(f"a trial has {name} {said if len(said) < 60 else said[:57] + '...'}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _are_numbers(values: Any) -> bool:
+    return isinstance(values, list) and all(value is None or _is_number(value) for value in values)
 
 
 def _missing(value: Any) -> bool:
