@@ -37,8 +37,8 @@ def resolve(which: str, pins: list[str], place: list[str], python: str, out: Pat
     constraints.write_text("\n".join(pins))
     subprocess.run(
         ["uv", "pip", "compile", str(ROOT / "pyproject.toml"), "--extra", "test", "--no-annotate",
-         "--no-header", "--resolution", RESOLUTION[which], "--python-version", python, "-c", str(constraints), *place,
-         "-o", str(out), "--quiet"],
+         "--no-header", "--resolution", RESOLUTION[which], "--python-version", python,
+         "-c", str(constraints), *place, "-o", str(out), "--quiet"],
         check=True,
     )  # fmt: skip
     return out.read_text().split()

@@ -125,10 +125,12 @@ class Ledger:
         return self._keys("SELECT key FROM trials WHERE status = 'failed' AND finished >= ?", since)
 
     def _keys(self, query: str, *values: str) -> set[str]:
-        if not self.path.exists():
-            return set()
-        with self._open(to_write=False) as connection:
-            return {key for (key,) in connection.execute(query, values)}
+        return {key for (key,) in self._select(query, *values)} if self.path.exists() else set()
+
+    def _select(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+        """All rows; a cursor that ends in the middle, in a damaged file, would go on to lock it."""
+        with self._open(to_write=False) as connection, closing(connection.execute(query, values)) as cursor:
+            return cursor.fetchall()
 
     @contextmanager
     def claim(self, key: str) -> Iterator[bool]:
@@ -181,8 +183,7 @@ class Ledger:
         if not self.path.exists():
             raise ValueError(f"{self.folder} has no ledger.sqlite; {_EXPECTED}")
         query = f"SELECT {', '.join(_COLUMNS)} FROM trials WHERE role = ?"
-        with self._open(to_write=False) as connection:
-            rows = [dict(zip(_COLUMNS, row, strict=True)) for row in connection.execute(query, (role,))]
+        rows = [dict(zip(_COLUMNS, row, strict=True)) for row in self._select(query, role)]
         try:
             return _unpacked(rows)
         except (ValueError, RecursionError) as error:
