@@ -128,7 +128,7 @@ def test_a_file_that_is_no_ledger_is_said_clearly(tmp_path):
     (tmp_path / "blank.csv").write_text("")
     (tmp_path / "broken.csv").write_text('settings\n"{"""\n')
     for name in ("ledger.sqlite", "blank.csv", "broken.csv"):
-        with pytest.raises(ValueError, match=r"could not be read .*; expected a folder"):
+        with pytest.raises(ValueError, match=r"(could not be read|has no column) .*; expected a folder"):
             read(tmp_path / name)
 
 

@@ -186,7 +186,8 @@ def from_file(path: str | None) -> dict[str, Any]:
     try:
         check(found, {}, {})
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        name, said, rest = str(error).partition(" is ")
+        raise ValueError(f"{OPTION_OF.get(name, name)}{said}{rest} (in {path})") from error
     return found
 
 

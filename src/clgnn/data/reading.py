@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 _HEAD = 1 << 16  # bytes that are looked at
+_RATIO, _FREE = 200, 1 << 26  # tables shrink to a tenth or less, hardly ever to a hundredth
 _DELIMITERS = ",;\t|"
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".tsv")
@@ -75,6 +76,7 @@ def read_table(
     file = Path(path)
     with reading(file):
         if is_parquet(file):
+            refuse_bomb(file)
             return without(pd.read_parquet(file), blank)
         with csv_reading(file, text, blank, delimiter, encoding) as options:
             table: pd.DataFrame = pd.read_csv(file, **options)
@@ -177,10 +179,13 @@ def csv_reading(
 ) -> Iterator[dict[str, Any]]:
     """How ``pandas.read_csv`` is to read a file; what it refuses is said in our words."""
     head = _head(file)
+    if len(head) == _HEAD and not set(b"\r\n") & set(head):
+        raise ValueError(f"its first line has more than {_HEAD:,} bytes; expected the names of the columns")
     known = _encoding(head, encoding)
     separator = _delimiter(file, head, known) if delimiter is None else delimiter.replace("\\t", "\t")
     if len(separator) != 1:
         raise ValueError(f"the delimiter {delimiter!r} can't be; expected one character, such as , or ;")
+    refuse_bomb(file)
     _refuse_double_names(head.decode(known, errors="ignore"), separator)
     try:
         with warnings.catch_warnings():
@@ -207,6 +212,37 @@ def csv_reading(
             "its rows have more values than its first line has names; expected one name for each column: "
             "add the missing names, or say --delimiter"
         ) from error
+
+
+def refuse_bomb(file: Path) -> None:
+    """Refuses a file that would unpack to far more than any table does: to 200 times its size and 64 MiB.
+
+    Of Parquet, which keeps equal values once, the rows are counted, as each has an id or two ends.
+    """
+    parts = [part for part in file.rglob("*") if part.suffix.lower() in _PARQUET] if file.is_dir() else [file]
+    for part in parts:
+        size = part.stat().st_size
+        limit = _RATIO * size + _FREE
+        if part.suffix.lower() in _PARQUET:
+            from pyarrow.parquet import read_metadata
+
+            found = read_metadata(part).num_rows
+        elif part.suffix.lower() == ".zip":
+            with zipfile.ZipFile(part) as archive:
+                found = sum(inside.file_size for inside in archive.infolist())
+        elif part.suffix.lower() in _OPENERS:
+            found = 0
+            with _OPENERS[part.suffix.lower()](part, "rb") as stream:
+                while found <= limit and (block := stream.read(1 << 20)):
+                    found += len(block)
+        else:
+            continue
+        if found > limit:
+            what = "rows" if part.suffix.lower() in _PARQUET else "bytes"
+            raise ValueError(
+                f"its {size:,} bytes unpack to {found:,} {what} or more, as if made to fill the memory: "
+                "unpack it yourself, if you trust it"
+            )
 
 
 def _refuse_double_names(text: str, separator: str) -> None:

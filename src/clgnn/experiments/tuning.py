@@ -169,7 +169,7 @@ def tune(
         _claim(place, about)
         source = stack.enter_context(shared(data, [split], place, jobs))
         study = _study(place, "minimize" if lower else "maximize")
-        _requeue(study)
+        _end_killed(study)
         with watch(study, num_trials):
             _search(place, num_trials, jobs, task, source)
         return _found(place, study, fixed, boosted, model.metric_name)
@@ -253,8 +253,8 @@ def _study(place: Path, direction: Literal["minimize", "maximize"] | None = None
     )
 
 
-def _requeue(study: optuna.Study) -> None:
-    """Ends the trials that a kill has left running; the sampler, seeded by those that ended, draws them anew."""
+def _end_killed(study: optuna.Study) -> None:
+    """Ends the trials that a kill has left running; the sampler draws the same settings anew."""
     for trial in study.trials:
         if trial.state == optuna.trial.TrialState.RUNNING:
             study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
