@@ -10,7 +10,7 @@ forwards and back). After each, the same command is run to its end, with ``--res
 output must be that of a run that nobody interrupted, byte for byte, and it may not have run what was done.
 
 So that bytes can be compared, the processes have a clock that stands still, and memory that nobody measures:
-timings are the only thing that may differ. Left out are ``ledger.sqlite`` and ``study.log``, whose pages and
+timings and dates are the only thing that may differ. Left out are ``ledger.sqlite`` and ``study.log``, whose pages and
 lines depend on the order of writing, and whose content is compared as ``trials.csv``; and lock files.
 
 Each case is a line of ``cases.jsonl`` in ``--out``; the same command goes on after a stop.
@@ -77,6 +77,8 @@ def prepare(log: Path | None, clock: random.Random | None = None) -> None:
 
     from clgnn.collective import iteration, learning
     from clgnn.experiments import run, tuning
+    from clgnn.report import leaderboard as board
+    from clgnn.report import tuning as page
 
     def note(what: str) -> None:
         if log is not None:
@@ -93,6 +95,7 @@ def prepare(log: Path | None, clock: random.Random | None = None) -> None:
     iteration.SNAPSHOT_SECONDS = 0.0  # as often as can be
     for module in (iteration, run):
         module.time = Still()  # type: ignore[attr-defined]
+    page.made_now = board.made_now = list  # type: ignore[attr-defined]
     run.peak_memory = lambda: 1.0
     run.now = lambda: "2026-01-01T00:00:00.000000+00:00"
     run.revision = lambda: "0"
