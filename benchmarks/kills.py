@@ -9,9 +9,9 @@ same output at the same time, one of them killed in half of the cases) and ``clo
 forwards and back). After each, the same command is run to its end, with ``--resume`` where there is one. Its
 output must be that of a run that nobody interrupted, byte for byte, and it may not have run what was done.
 
-So that bytes can be compared, the processes have a clock that stands still, and memory that nobody measures:
-timings and dates are the only thing that may differ. Left out are ``ledger.sqlite`` and ``study.log``, whose pages and
-lines depend on the order of writing, and whose content is compared as ``trials.csv``; and lock files.
+So that bytes can be compared, processes have a clock that stands still, and memory that nobody measures:
+timings and dates are the only thing that may differ. Left out are ``ledger.sqlite`` and ``study.log``, whose
+pages and lines depend on the order of writing, and whose content is compared as ``trials.csv``; and locks.
 
 Each case is a line of ``cases.jsonl`` in ``--out``; the same command goes on after a stop.
 """

@@ -101,6 +101,23 @@ def _check_edges(graph: Data, name: str) -> None:
         raise ValueError(f"{name} has edge_type {came}; expected one integer for each edge, [{count}]")
 
 
+def finite(predicted: Tensor) -> Tensor:
+    """The same predictions ``[N, ..]``, if all of them are numbers.
+
+    Example:
+        >>> finite(torch.tensor([[0.5], [float("nan")]]))
+        Traceback (most recent call last):
+        ValueError: the predictions of 1 of 2 nodes are NaN or infinite; expected numbers: look...
+    """
+    if not bool(torch.isfinite(predicted).all()):
+        bad = int((~torch.isfinite(predicted)).reshape(len(predicted), -1).any(dim=1).sum())
+        raise ValueError(
+            f"the predictions of {bad} of {len(predicted)} nodes are NaN or infinite; expected numbers: look "
+            "for large values in x, and in the weights of the model"
+        )
+    return predicted
+
+
 def is_integer(tensor: Tensor) -> bool:
     """Whether a tensor holds integers, and no truth values.
 
