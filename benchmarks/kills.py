@@ -47,7 +47,7 @@ COMMANDS = {
     "reproduce": ["reproduce", "main", "--datasets", "cora", "--methods", "random,majority",
                   "--trials", "2", "--quick", "--out", "out", "--quiet"],
 }  # fmt: skip
-SHARES = {"fit": 30, "predict": 20, "compare": 25, "tune": 15, "reproduce": 10}
+SHARES = {"fit": 40, "predict": 25, "compare": 15, "tune": 12, "reproduce": 8}
 RESUMES = {"fit": ["--resume"]}
 NEEDED = (
     "cli.fit", "data.tables", "experiments.compare", "experiments.tuning", "experiments.reproduce",
@@ -229,7 +229,7 @@ class Arena:
         again = [*COMMANDS[name], *RESUMES.get(name, [])]
         finished: set[str] = set()
         repeated: list[str] = []
-        for turn in range(draw.choice([1, 1, 1, 2, 3])):
+        for turn in range(draw.choice([1, 2, 5, 10])):
             log.write_text("")
             arguments = again if turn else COMMANDS[name]
             how: dict[str, Any] = {}

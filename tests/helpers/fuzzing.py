@@ -59,10 +59,16 @@ def check(what, strategy, number):
     def run(case):
         with limited():
             ends[what(case)] += 1
+        if sum(ends.values()) % 1000 == 0:
+            tell()
+
+    def tell():
+        said = ", ".join(f"{count:,} {end}" for end, count in ends.most_common())
+        seconds = time.perf_counter() - began
+        print(f"{what.__name__}: {sum(ends.values()):,} cases ({said}) in {seconds:.0f} s", flush=True)
 
     run()
-    said = ", ".join(f"{count:,} {end}" for end, count in ends.most_common())
-    print(f"{what.__name__}: {sum(ends.values()):,} cases ({said}) in {time.perf_counter() - began:.0f} s")
+    tell()
     assert sum(ends.values()) >= number, "fewer cases than asked for"
     assert len(ends) > 1 or number == FEW, "all cases end alike: this tests little"
     return ends
