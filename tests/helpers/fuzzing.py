@@ -22,7 +22,7 @@ from clgnn.cli import main
 
 SECONDS = 60
 """No case may take longer."""
-FEW = int(os.environ.get("CLGNN_FUZZ_FEW", 60))
+FEW = int(os.environ.get("CLGNN_FUZZ_FEW", 30))
 MANY = int(os.environ.get("CLGNN_FUZZ", 10_000))
 RUNS = [
     pytest.param(FEW, id="few"),
