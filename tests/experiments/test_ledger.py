@@ -208,3 +208,20 @@ def test_kill_9_while_writing_leaves_every_finished_trial_whole(tmp_path):
     connection = sqlite3.connect(ledger.path)
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
+
+
+def test_cells_are_found_by_an_index(tmp_path):
+    """A plan of 100,000 trials would else look through all of them for each of its cells."""
+    ledger = Ledger(tmp_path)
+    ledger.write(row("a"))
+    query = "UPDATE trials SET role = 'other' WHERE dataset = ? AND train_labels = ? AND test_label_percent = ? AND method = ?"
+    with sqlite3.connect(ledger.path) as connection:
+        (plan,) = connection.execute(f"EXPLAIN QUERY PLAN {query}", ("cora", 85, 0, "gcn")).fetchall()
+    connection.close()
+    assert "USING INDEX cells" in plan[-1]
+
+
+def test_reading_creates_nothing(tmp_path):
+    ledger = Ledger(tmp_path / "nothing")
+    assert ledger.finished() == ledger.failed() == set()
+    assert not ledger.folder.exists()

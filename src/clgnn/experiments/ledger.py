@@ -31,10 +31,18 @@ _COLUMNS = (
     "predict_seconds", "peak_memory", "versions", "revision", "finished",
 )  # fmt: skip
 _EXPECTED = "expected a folder that `clgnn reproduce` wrote to, or its trials.csv"
-_TEXTS = ("key", "role", "dataset", "method", "status", "finished")
-_COUNTS = ("train_labels", "test_label_percent", "trial")
 _BINS = ("confidence", "accuracy", "count")
-_NUMBERS = ("validation", "seconds", "predict_seconds", "peak_memory")
+_NUMBER: frozenset[type] = frozenset({int, float, type(None)})
+_KINDS: dict[str, frozenset[type]] = {
+    **dict.fromkeys(("key", "role", "dataset", "method", "status", "finished"), frozenset({str})),
+    **dict.fromkeys(("train_labels", "test_label_percent", "trial"), frozenset({int})),
+    **dict.fromkeys(("validation", "seconds", "predict_seconds", "peak_memory"), _NUMBER),
+    **dict.fromkeys(("error", "revision"), frozenset({str, type(None)})),
+    **dict.fromkeys(("versions", "metrics", "reliability"), frozenset({dict, type(None)})),
+    "settings": frozenset({dict}),
+    "iterations": frozenset({list, type(None)}),
+    "predictions": frozenset({bytes, type(None)}),
+}
 _CREATE = """
 CREATE TABLE IF NOT EXISTS trials (
     key TEXT PRIMARY KEY,            -- a hash of the cell, the trial and the settings
@@ -60,6 +68,9 @@ CREATE TABLE IF NOT EXISTS trials (
     finished TEXT NOT NULL           -- UTC, ISO 8601
 )
 """
+
+
+_INDEX = "CREATE INDEX IF NOT EXISTS cells ON trials (dataset, train_labels, test_label_percent, method)"
 
 
 class Ledger:
@@ -95,6 +106,7 @@ class Ledger:
             with closing(sqlite3.connect(place, timeout=120, uri=True)) as connection, connection:
                 if to_write:
                     connection.execute(_CREATE)
+                    connection.execute(_INDEX)
                 yield connection
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             what = "written" if to_write else "read"
@@ -259,44 +271,36 @@ def _unpacked(rows: Sequence[dict[Any, Any]]) -> pd.DataFrame:
     for row in rows:
         for column in _JSON:
             row[column] = json.loads(row[column]) if isinstance(row[column], str) else None
-        _check(row)
+    _check(rows)
+    for row in rows:
         row |= row.pop("metrics") or {}
     columns = [column for column in _COLUMNS if column != "metrics"]
     return pd.DataFrame(rows, columns=None if rows else columns)
 
 
-def _check(row: dict[Any, Any]) -> None:
-    """Refuses a row with anything of another kind than the ledger writes."""
-    metrics, bins = row["metrics"] or {}, row["reliability"] or {name: [] for name in _BINS}
-    right = {
-        **{name: isinstance(row[name], str) for name in _TEXTS},
-        **{name: isinstance(row[name], int) for name in _COUNTS},
-        **{name: row[name] is None or _is_number(row[name]) for name in _NUMBERS},
-        **{name: row[name] is None or isinstance(row[name], str) for name in ("error", "revision")},
-        "settings": isinstance(row["settings"], dict),
-        "versions": isinstance(row["versions"], dict | None),
-        "metrics": isinstance(metrics, dict)
-        and not metrics.keys() & set(_COLUMNS)
-        and all(value is None or _is_number(value) for value in metrics.values()),
-        "iterations": row["iterations"] is None or _are_numbers(row["iterations"]),
-        "reliability": isinstance(bins, dict)
-        and bins.keys() >= set(_BINS)
-        and all(_are_numbers(part) for part in bins.values())
-        and len({len(part) for part in bins.values()}) == 1,
-        "predictions": isinstance(row["predictions"], bytes | None),
-    }
-    for name, so in right.items():
-        if not so:
-            said = repr(row[name])
-            raise ValueError(f"a trial has {name} {said if len(said) < 60 else said[:57] + '...'}")
+def _check(rows: Sequence[dict[Any, Any]]) -> None:
+    """Refuses rows with anything of another kind than the ledger writes."""
+    for name, kinds in _KINDS.items():
+        _kinds(name, (row[name] for row in rows), kinds)
+    for row in rows:
+        metrics, bins = row["metrics"] or {}, row["reliability"] or {name: [] for name in _BINS}
+        if not metrics.keys().isdisjoint(_COLUMNS):
+            raise ValueError(f"a trial has metrics {', '.join(metrics)}")
+        if not bins.keys() >= set(_BINS) or {type(part) for part in bins.values()} != {list}:
+            raise ValueError(f"a trial has reliability {', '.join(bins)}")
+        if len({len(part) for part in bins.values()}) != 1:
+            raise ValueError("a trial has reliability of several lengths")
+        for name, values in (("metrics", metrics.values()), ("iterations", row["iterations"] or ())):
+            _kinds(name, values, _NUMBER)
+        for part in bins.values():
+            _kinds("reliability", part, _NUMBER)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _are_numbers(values: Any) -> bool:
-    return isinstance(values, list) and all(value is None or _is_number(value) for value in values)
+def _kinds(name: str, values: Iterable[Any], kinds: frozenset[type]) -> None:
+    values = list(values)
+    if not {type(value) for value in values} <= kinds:
+        said = repr(next(value for value in values if type(value) not in kinds))
+        raise ValueError(f"a trial has {name} {said if len(said) < 60 else said[:57] + '...'}")
 
 
 def _missing(value: Any) -> bool:
