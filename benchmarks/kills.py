@@ -22,6 +22,7 @@ import argparse
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -48,6 +49,7 @@ COMMANDS = {
 }  # fmt: skip
 SHARES = {"fit": 40, "predict": 25, "compare": 15, "tune": 12, "reproduce": 8}
 RESUMES = {"fit": ["--resume"]}
+FINISHED = re.compile(rb"\d{4}-01-01T00:00:00\.000000\+00:00")
 LEFT_OUT = {"ledger.sqlite", "ledger.sqlite-journal", "study.log", "study.log.lock", "running"}
 
 
@@ -149,7 +151,8 @@ def outputs(place: Path) -> dict[str, bytes]:
     """All files that a command wrote, but for those that are left out."""
     files = (file for file in sorted(place.rglob("*")) if file.is_file())
     named = {str(file.relative_to(place)): file for file in files}
-    return {n: f.read_bytes() for n, f in named.items() if not LEFT_OUT & set(Path(n).parts)}
+    kept = {n: f.read_bytes() for n, f in named.items() if not LEFT_OUT & set(Path(n).parts)}
+    return {name: FINISHED.sub(b"", content) for name, content in kept.items()}
 
 
 def done_before(name: str, place: Path) -> set[str]:

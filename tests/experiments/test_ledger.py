@@ -225,3 +225,12 @@ def test_reading_creates_nothing(tmp_path):
     ledger = Ledger(tmp_path / "nothing")
     assert ledger.finished() == ledger.failed() == set()
     assert not ledger.folder.exists()
+
+
+def test_a_file_without_a_table_has_no_trials_yet(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.path.touch()  # killed before the table was made
+    assert ledger.finished() == set()
+    assert len(ledger.trials()) == 0
+    ledger.write(row("a"))
+    assert ledger.finished() == {"a"}

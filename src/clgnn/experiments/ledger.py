@@ -140,9 +140,12 @@ class Ledger:
         return {key for (key,) in self._select(query, *values)} if self.path.exists() else set()
 
     def _select(self, query: str, *values: str) -> list[tuple[Any, ...]]:
-        """All rows; a cursor that ends in the middle, in a damaged file, would go on to lock it."""
-        with self._open(to_write=False) as connection, closing(connection.execute(query, values)) as cursor:
-            return cursor.fetchall()
+        """All rows; none of a file without any table, which a kill can leave before the first trial."""
+        with self._open(to_write=False) as connection:
+            if not connection.execute("SELECT 1 FROM sqlite_master").fetchall():
+                return []
+            with closing(connection.execute(query, values)) as cursor:  # else it could go on to lock the file
+                return cursor.fetchall()
 
     @contextmanager
     def claim(self, key: str) -> Iterator[bool]:
