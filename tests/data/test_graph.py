@@ -157,3 +157,11 @@ def test_edge_features_are_joined_and_checked():
         as_graph([one, data()])
     with pytest.raises(ValueError, match=r"edge_attr of shape \(3, 2\); expected \[2, d\]"):
         as_graph(data(edge_attr=torch.ones(3, 2)))
+
+
+def test_what_has_a_gradient_is_data_like_any_other(graph):
+    graph.x.requires_grad_()
+    graph.edge_weight = torch.ones(graph.num_edges, requires_grad=True)
+    found = as_graph(graph)
+    assert not found.x.requires_grad
+    assert not found.edge_weight.requires_grad

@@ -139,7 +139,7 @@ def as_graph(data: Graphs, device: torch.device | str = "cpu", num_features: int
         expected = num_features or graphs[0].x.size(1)
         if graph.x.size(1) != expected:
             raise ValueError(f"{name} has {graph.x.size(1)} feature columns; expected {expected}")
-    x = [graph.x.to(device=device, dtype=torch.float32) for graph in graphs]
+    x = [_detached(graph.x).to(device=device, dtype=torch.float32) for graph in graphs]
     sizes = tuple(len(part) for part in x)
     names = ("edge_weight", "edge_attr", "start_proba")
     weight, attr, start = (_joined(graphs, name, device) for name in names)
@@ -155,6 +155,11 @@ def as_graph(data: Graphs, device: torch.device | str = "cpu", num_features: int
     return Graph(joined, torch.cat(shifted, dim=1), weight, sizes, attr, start, types)
 
 
+def _detached(tensor: Tensor) -> Tensor:
+    """The same tensor, which what was derived from it belongs to, unless it has a gradient."""
+    return tensor.detach() if tensor.requires_grad else tensor
+
+
 def _joined(
     graphs: Sequence[Data], name: str, device: torch.device | str, dtype: torch.dtype = torch.float32
 ) -> Tensor | None:
@@ -165,7 +170,7 @@ def _joined(
         return None
     if len(given) < len(graphs):
         raise ValueError(f"some graphs have {name} and some do not; expected all or none of them to")
-    moved = [value.to(device=device, dtype=dtype) for value in given]
+    moved = [_detached(value).to(device=device, dtype=dtype) for value in given]
     return moved[0] if len(moved) == 1 else torch.cat(moved)
 
 
@@ -250,7 +255,7 @@ def visible_labels(data: Graphs, mask: Tensor) -> Tensor:
             raise ValueError(f"the graph has y of shape {tuple(graph.y.shape)}; expected a tensor {shape}")
     several = graphs[0].y.dim() == 2
     real = several or any(graph.y.is_floating_point() for graph in graphs)
-    y = torch.cat([graph.y.cpu().to(torch.float64 if real else torch.int64) for graph in graphs])
+    y = torch.cat([graph.y.detach().cpu().to(torch.float64 if real else torch.int64) for graph in graphs])
     if several:
         y = torch.where(y == -1, torch.nan, y)
         if not bool(((y == 0) | (y == 1) | y.isnan()).all()):
