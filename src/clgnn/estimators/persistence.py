@@ -207,7 +207,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     if missing:
         raise ValueError(f"{file} is damaged ({', '.join(sorted(missing))} missing); fit the model again")
     rest = {name: value for name, value in content.items() if name != "sha256"}
-    if content.get("sha256") not in (None, _digest(rest)):  # models of 0.2.0 and before have none
+    if content.get("sha256") not in (None, _digest(rest)):  # older models have none
         raise ValueError(f"{file} is damaged (its checksum is another one); copy it again, or fit it again")
     return rest
 
