@@ -252,7 +252,9 @@ def visible_labels(data: Graphs, mask: Tensor) -> Tensor:
             or graph.y.size(0) != graph.x.size(0)
             or graph.y.shape[1:] != graphs[0].y.shape[1:]
         ):
-            raise ValueError(f"the graph has y of shape {tuple(graph.y.shape)}; expected a tensor {shape}")
+            raise ValueError(
+                f"the graph has y of shape {tuple(graph.y.shape)}; expected {shape.removeprefix('with ')}"
+            )
     several = graphs[0].y.dim() == 2
     real = several or any(graph.y.is_floating_point() for graph in graphs)
     y = torch.cat([graph.y.detach().cpu().to(torch.float64 if real else torch.int64) for graph in graphs])
