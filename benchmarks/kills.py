@@ -121,12 +121,13 @@ def fork(arguments: list[str], place: Path, log: Path, **how: Any) -> int:
     code = 70
     try:
         os.chdir(place)
-        out = os.open("../said.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        full = how.get("room") is not None  # then what it says and notes could not be written either
+        out = os.open(os.devnull if full else "../said.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(out, 1)
         os.dup2(out, 2)
         clock = how.get("clock")
-        prepare(log, None if clock is None else random.Random(clock))
-        if how.get("room") is not None:
+        prepare(None if full else log, None if clock is None else random.Random(clock))
+        if full:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (how["room"], how["room"]))
         from clgnn.cli import main
