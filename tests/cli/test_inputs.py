@@ -55,7 +55,7 @@ def in_model(**changed):
 
     def change():
         file = Path("model/model.json")
-        about = {**json.loads(file.read_text()), **changed}
+        about = {**json.loads(file.read_text()), "sha256": None, **changed}
         file.write_text(json.dumps({name: value for name, value in about.items() if value is not None}))
 
     return change

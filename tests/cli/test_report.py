@@ -85,7 +85,7 @@ def test_wrong_results_get_one_clear_line(tmp_path):
     (tmp_path / "ledger.sqlite").write_text("this is no database at all, but text" * 40)
     assert "could not be read" in refused("report", tmp_path, "--out", out)
     empty = Ledger(tmp_path / "empty")
-    empty.finished()
+    empty.assign([])
     assert "there are no trials" in refused("report", empty.folder, "--out", out)
     assert not out.exists()
 

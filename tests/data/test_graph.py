@@ -80,7 +80,7 @@ def test_labels_outside_of_the_mask_are_unknown():
     assert visible_labels(data(), mask).tolist() == [-1, 1, -1]
     real = visible_labels(data(y=torch.tensor([0.5, 1.5, torch.nan])), mask)
     assert known(real).tolist() == [False, True, False]
-    with pytest.raises(ValueError, match="no y; expected one label for each of 3 nodes"):
+    with pytest.raises(ValueError, match="no y; expected a tensor with one label for each of 3 nodes"):
         visible_labels(data(y=None), mask)
     with pytest.raises(ValueError, match=r"y of shape \(2,\)"):
         visible_labels(data(y=torch.tensor([0, 1])), mask)
@@ -145,7 +145,7 @@ def test_a_graph_of_another_kind_is_refused():
         as_graph(3)
     with pytest.raises(ValueError, match="a graph is a str"):
         as_graph(["cora"])
-    with pytest.raises(ValueError, match=r"y is torch\.complex64"):
+    with pytest.raises(ValueError, match=r"y of type torch\.complex64"):
         visible_labels(data(y=torch.ones(3, dtype=torch.complex64)), torch.ones(3, dtype=torch.bool))
 
 
@@ -157,3 +157,11 @@ def test_edge_features_are_joined_and_checked():
         as_graph([one, data()])
     with pytest.raises(ValueError, match=r"edge_attr of shape \(3, 2\); expected \[2, d\]"):
         as_graph(data(edge_attr=torch.ones(3, 2)))
+
+
+def test_what_has_a_gradient_is_data_like_any_other(graph):
+    graph.x.requires_grad_()
+    graph.edge_weight = torch.ones(graph.num_edges, requires_grad=True)
+    found = as_graph(graph)
+    assert not found.x.requires_grad
+    assert not found.edge_weight.requires_grad

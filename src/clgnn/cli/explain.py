@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clgnn.cli.graphs import read_graph
+from clgnn.cli.models import give_start, model_options, open_model, shown_labels
 from clgnn.cli.options import (
     COUNT,
     GroupedCommand,
@@ -19,7 +20,6 @@ from clgnn.cli.options import (
     print_json,
     set_threads,
 )
-from clgnn.cli.predict import give_start, model_options, open_model, shown_labels
 from clgnn.cli.tables import label_option
 
 if TYPE_CHECKING:

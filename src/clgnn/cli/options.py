@@ -28,6 +28,7 @@ from clgnn.estimators.settings import (
     PRESETS,
     REGRESSION,
     CollectiveSettings,
+    check,
 )
 
 if TYPE_CHECKING:
@@ -174,11 +175,19 @@ def from_file(path: str | None) -> dict[str, Any]:
         return {}
     try:
         found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is no TOML ({error}); expected lines such as lr = 0.05") from error
     known = vars(CollectiveSettings())
     for name in found.keys() - known.keys():
         raise ValueError(f"{path} sets {name!r}, which is no setting; expected {', '.join(known)}")
+    for name in ("gnn", "metric"):
+        if not isinstance(found.get(name, ""), str):
+            raise ValueError(f"{path} sets {name} to {found[name]!r}; expected a name, in quotes")
+    try:
+        check(found, {}, {})
+    except ValueError as error:
+        name, said, rest = str(error).partition(" is ")
+        raise ValueError(f"{OPTION_OF.get(name, name)}{said}{rest} (in {path})") from error
     return found
 
 

@@ -264,7 +264,7 @@ def read_schema(path: str, content: dict[str, Any]) -> Schema:
         raise ValueError(f"{path} was not fitted from tables; expected a model that `clgnn fit` wrote")
     try:
         return schema_from_json(extra["table"])
-    except (TypeError, KeyError, AttributeError) as error:
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
         raise ValueError(f"{path} is damaged (its schema: {error}); fit the model again") from error
 
 

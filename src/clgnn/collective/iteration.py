@@ -162,10 +162,12 @@ def iterate(
             break
     if at.best_state is not None:
         component.load_state_dict(at.best_state)
-    if not all(bool(torch.isfinite(weight).all()) for weight in component.parameters()):
-        raise Diverged(
-            f"weights of iteration {steps.t} are no numbers any more; use a lower learning rate (lr)"
-        )
+    for name, weight in component.named_parameters():
+        if not bool(torch.isfinite(weight).all()):
+            raise Diverged(
+                f"NaN or infinite values in {name}, weights of iteration {steps.t}; expected numbers: use a "
+                "lower learning rate (lr)"
+            )
     return Iteration(component.eval(), at.epochs, stopped)
 
 

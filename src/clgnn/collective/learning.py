@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,7 +16,7 @@ from clgnn.collective.inference import TestGraph, infer, predict, predict_at
 from clgnn.collective.iteration import Diverged, Epoch, Iteration, Schedule, Snapshots, Verdict, iterate
 from clgnn.collective.sampling import LabelInput
 from clgnn.collective.start import Start
-from clgnn.collective.step import Loss, Part, gradient_step
+from clgnn.collective.step import Loss, NotFinite, Part, gradient_step
 from clgnn.collective.under_masks import UnderMasks
 from clgnn.data.graph import Graph, known
 from clgnn.engine.field import receptive_field
@@ -199,13 +198,13 @@ class _Steps:
     ) -> float:
         """One gradient step; gives its loss."""
         loss_of = self.problem.loss or self.problem.label_input.family.loss
-        loss = gradient_step(self.component, optimizer, parts, loss_of, max_grad_norm, self.num_parts)
-        if not math.isfinite(loss):
+        try:
+            return gradient_step(self.component, optimizer, parts, loss_of, max_grad_norm, self.num_parts)
+        except NotFinite as error:
             raise Diverged(
-                f"the loss is {loss} in epoch {epoch} of iteration {self.t}; expected a number: use a lower "
-                "learning rate (lr), and look for very large values in x"
-            )
-        return loss
+                f"NaN or infinite values in {error}, in epoch {epoch} of iteration {self.t}; expected "
+                "numbers: use a lower learning rate (lr), and look for very large values in x"
+            ) from error
 
     def validate(self) -> Verdict | None:
         """What validation says of the weights as they are now; None without validation."""

@@ -19,6 +19,10 @@ Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 """Of outputs ``[n, outputs]`` and labels ``[n]``: their mean negative log-likelihood."""
 
 
+class NotFinite(ValueError):
+    """Something that should be numbers has become NaN or infinite; the message is what."""
+
+
 class Part(NamedTuple):
     """What a step learns from, or a part of it.
 
@@ -46,6 +50,8 @@ def gradients(component: Component, part: Part, loss_of: Loss) -> Tensor:
     targets = known(part.y) & ~part.shown
     outputs = average(component, part.graph, part.labels)[at_outputs(part.graph, targets)]
     loss = loss_of(outputs, part.y[targets])
+    if processes.number() == 1 and not bool(torch.isfinite(outputs).all()):
+        raise NotFinite("the outputs of the GNN")
     if part.share != 1:
         loss = loss * part.share
     loss.backward()
@@ -78,6 +84,9 @@ def gradient_step(
 
     Returns:
         The loss.
+
+    Raises:
+        NotFinite: if the outputs, the loss or a gradient are no numbers; no weight has changed then.
     """
     component.train()
     weights = [weight for weight in component.parameters() if weight.requires_grad]
@@ -92,7 +101,13 @@ def gradient_step(
             found[number] = _flat(gradients(component, part, loss_of), weights)
         like = torch.empty(1 + sum(weight.numel() + 1 for weight in weights), device=weights[0].device)
         total = _unflat(processes.summed(found, num_parts, like), weights)
-    nn.utils.clip_grad_norm_(component.parameters(), max_grad_norm)
+    norm = nn.utils.clip_grad_norm_(component.parameters(), max_grad_norm)
+    if not math.isfinite(total.item()):
+        raise NotFinite("the loss")
+    if not math.isfinite(norm.item()):
+        for name, weight in component.named_parameters():
+            if weight.grad is not None and not bool(torch.isfinite(weight.grad).all()):
+                raise NotFinite(f"the gradient of {name}")
     optimizer.step()
     return total.item()
 

@@ -15,6 +15,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from clgnn.data.typed import checked
 from clgnn.data.values import Kind, days, kind_of, numbers, quoted, texts, vectors
 
 MAX_CATEGORIES = 1000  # of a column that was not declared
@@ -301,7 +302,7 @@ def column_from_json(content: dict[str, Any]) -> Column:
     """
     fields = {name: tuple(value) if isinstance(value, list) else value for name, value in content.items()}
     kind = str(fields.pop("kind", "text" if "categories" in fields else "number"))
-    column: Column = _COLUMNS[kind](**fields)
+    column: Column = checked(_COLUMNS[kind](**fields))
     return column
 
 

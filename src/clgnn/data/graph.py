@@ -22,6 +22,7 @@ from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
 import clgnn.data.sparse  # noqa: F401  (silences torch's word that CSR is in beta)
+from clgnn.data.checks import check_graph, check_tensor, is_integer
 from clgnn.data.derived import derived
 from clgnn.data.hetero import Hetero, labelled_part
 from clgnn.data.stored import StoredGraph, outline
@@ -134,11 +135,11 @@ def as_graph(data: Graphs, device: torch.device | str = "cpu", num_features: int
     graphs = as_list(data)
     for i, graph in enumerate(graphs):
         name = "the graph" if len(graphs) == 1 else f"graph {i}"
-        _check(graph, name)
+        check_graph(graph, name)
         expected = num_features or graphs[0].x.size(1)
         if graph.x.size(1) != expected:
             raise ValueError(f"{name} has {graph.x.size(1)} feature columns; expected {expected}")
-    x = [graph.x.to(device=device, dtype=torch.float32) for graph in graphs]
+    x = [_detached(graph.x).to(device=device, dtype=torch.float32) for graph in graphs]
     sizes = tuple(len(part) for part in x)
     names = ("edge_weight", "edge_attr", "start_proba")
     weight, attr, start = (_joined(graphs, name, device) for name in names)
@@ -154,6 +155,11 @@ def as_graph(data: Graphs, device: torch.device | str = "cpu", num_features: int
     return Graph(joined, torch.cat(shifted, dim=1), weight, sizes, attr, start, types)
 
 
+def _detached(tensor: Tensor) -> Tensor:
+    """The same tensor, which what was derived from it belongs to, unless it has a gradient."""
+    return tensor.detach() if tensor.requires_grad else tensor
+
+
 def _joined(
     graphs: Sequence[Data], name: str, device: torch.device | str, dtype: torch.dtype = torch.float32
 ) -> Tensor | None:
@@ -164,7 +170,7 @@ def _joined(
         return None
     if len(given) < len(graphs):
         raise ValueError(f"some graphs have {name} and some do not; expected all or none of them to")
-    moved = [value.to(device=device, dtype=dtype) for value in given]
+    moved = [_detached(value).to(device=device, dtype=dtype) for value in given]
     return moved[0] if len(moved) == 1 else torch.cat(moved)
 
 
@@ -185,67 +191,6 @@ def _coo(x: Tensor) -> Tensor:
     return x.to_sparse() if x.layout == torch.strided else x.to_sparse_coo()
 
 
-def _check(graph: Data, name: str) -> None:
-    x, edge_index = graph.x, graph.edge_index
-    if not isinstance(x, Tensor) or x.dim() != 2:
-        came = "no x" if x is None else f"x of shape {tuple(getattr(x, 'shape', ()))}"
-        raise ValueError(
-            f"{name} has {came}; expected node features x [N, p]. Nodes without features can have a "
-            "constant one: data.x = torch.ones(num_nodes, 1)"
-        )
-    if x.size(0) == 0:
-        raise ValueError(f"{name} is empty: it has no nodes; expected one at least")
-    if x.is_complex():
-        raise ValueError(f"{name} has x of type {x.dtype}; expected real numbers")
-    stored = x if x.layout == torch.strided else x.coalesce().values() if x.is_sparse else x.values()
-    stored = stored.to(torch.float32)  # as it will be used
-    if not torch.isfinite(stored).all():
-        bad = int((~torch.isfinite(stored)).sum())
-        raise ValueError(f"{name} has {bad} NaN or infinite values in x; expected numbers: fill or drop them")
-    if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or edge_index.size(0) != 2:
-        came = "no edge_index" if edge_index is None else f"edge_index of shape {tuple(edge_index.shape)}"
-        raise ValueError(f"{name} has {came}; expected edge_index [2, E] (E may be 0)")
-    if not _is_integer(edge_index) and edge_index.numel():
-        raise ValueError(f"{name} has edge_index of type {edge_index.dtype}; expected integers")
-    if edge_index.numel() and (int(edge_index.min()) < 0 or int(edge_index.max()) >= x.size(0)):
-        raise ValueError(
-            f"{name} has edges to nodes {int(edge_index.min())}..{int(edge_index.max())}; "
-            f"expected 0..{x.size(0) - 1}, as x has {x.size(0)} rows"
-        )
-    _check_edges(graph, name)
-    start = getattr(graph, "start_proba", None)
-    if start is not None:
-        if start.dim() != 2 or start.size(0) != x.size(0):
-            raise ValueError(
-                f"{name} has start_proba of shape {tuple(start.shape)}; expected [{x.size(0)}, C]"
-            )
-        if not torch.isfinite(start).all():
-            raise ValueError(f"{name} has NaN or infinite values in start_proba; expected probabilities")
-
-
-def _check_edges(graph: Data, name: str) -> None:
-    """The weights, features and types of the edges."""
-    weight, attr, types = (getattr(graph, part, None) for part in ("edge_weight", "edge_attr", "edge_type"))
-    count = graph.edge_index.size(1)
-    if weight is not None:
-        if weight.shape != (count,):
-            raise ValueError(f"{name} has edge_weight of shape {tuple(weight.shape)}; expected [{count}]")
-        if not torch.isfinite(weight).all() or bool((weight < 0).any()):
-            raise ValueError(f"{name} has negative, NaN or infinite edge weights; expected 0 or more")
-    if attr is not None:
-        if attr.dim() == 0 or attr.size(0) != count:
-            raise ValueError(f"{name} has edge_attr of shape {tuple(attr.shape)}; expected [{count}, d]")
-        if not torch.isfinite(attr).all():
-            raise ValueError(f"{name} has NaN or infinite values in edge_attr; expected numbers")
-    if types is not None and (types.shape != (count,) or not _is_integer(types)):
-        came = f"{types.dtype} {tuple(types.shape)}"
-        raise ValueError(f"{name} has edge_type {came}; expected one integer for each edge, [{count}]")
-
-
-def _is_integer(tensor: Tensor) -> bool:
-    return not (tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool)
-
-
 def as_mask(mask: Mask, data: Graphs, name: str) -> Tensor:
     """A mask over all nodes, bool ``[N]``, from a bool mask, from node indices, or from a list of either."""
     graphs = as_list(data)
@@ -260,7 +205,9 @@ def as_mask(mask: Mask, data: Graphs, name: str) -> Tensor:
 def _one_mask(mask: Mask, num_nodes: int, name: str) -> Tensor:
     expected = f"expected a bool mask [{num_nodes}] or integer node indices"
     try:
-        tensor = torch.as_tensor(mask).detach().cpu()
+        tensor = torch.as_tensor(mask).detach()
+        check_tensor(tensor, "the mask", name, "of truth values or indices", (torch.strided,))
+        tensor = tensor.cpu()
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError(f"{name} is {type(mask).__name__} ({error}); {expected}") from error
     if tensor.numel() == 0 and tensor.dtype != torch.bool:
@@ -269,7 +216,7 @@ def _one_mask(mask: Mask, num_nodes: int, name: str) -> Tensor:
         if tensor.shape != (num_nodes,):
             raise ValueError(f"{name} has shape {tuple(tensor.shape)}; {expected}")
         return tensor
-    if not _is_integer(tensor) or tensor.dim() != 1:
+    if not is_integer(tensor) or tensor.dim() != 1:
         raise ValueError(f"{name} is {tensor.dtype} of shape {tuple(tensor.shape)}; {expected}")
     if tensor.dtype == torch.uint8:
         raise ValueError(
@@ -298,22 +245,19 @@ def visible_labels(data: Graphs, mask: Tensor) -> Tensor:
     """
     graphs = as_list(data)
     for graph in graphs:
+        shape = f"with one label for each of {graph.x.size(0)} nodes, [N], or several of 0 and 1, [N, L]"
+        check_tensor(graph.y, "the graph", "y", shape, (torch.strided,))
         if (
-            not isinstance(graph.y, Tensor)
-            or graph.y.dim() not in (1, 2)
+            graph.y.dim() not in (1, 2)
             or graph.y.size(0) != graph.x.size(0)
             or graph.y.shape[1:] != graphs[0].y.shape[1:]
         ):
-            came = "no y" if graph.y is None else f"y of shape {tuple(getattr(graph.y, 'shape', ()))}"
             raise ValueError(
-                f"the graph has {came}; expected one label for each of {graph.x.size(0)} nodes, [N], or "
-                "several of 0 and 1, [N, L]"
+                f"the graph has y of shape {tuple(graph.y.shape)}; expected {shape.removeprefix('with ')}"
             )
-        if graph.y.is_complex():
-            raise ValueError(f"y is {graph.y.dtype}; expected integer classes or real numbers")
     several = graphs[0].y.dim() == 2
     real = several or any(graph.y.is_floating_point() for graph in graphs)
-    y = torch.cat([graph.y.cpu().to(torch.float64 if real else torch.int64) for graph in graphs])
+    y = torch.cat([graph.y.detach().cpu().to(torch.float64 if real else torch.int64) for graph in graphs])
     if several:
         y = torch.where(y == -1, torch.nan, y)
         if not bool(((y == 0) | (y == 1) | y.isnan()).all()):

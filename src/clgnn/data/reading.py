@@ -14,6 +14,7 @@ import gzip
 import lzma
 import warnings
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,10 +26,12 @@ import numpy as np
 import pandas as pd
 
 _HEAD = 1 << 16  # bytes that are looked at
+_RATIO, _FREE = 200, 1 << 26  # tables shrink to a tenth or less, hardly ever to a hundredth
 _DELIMITERS = ",;\t|"
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".tsv")
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_DAMAGED = (zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError)  # what unpacking raises
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 # The first bytes of files that are no text, what they are, and what to do with them.
 _NO_TEXT = (
@@ -73,6 +76,7 @@ def read_table(
     file = Path(path)
     with reading(file):
         if is_parquet(file):
+            refuse_bomb(file)
             return without(pd.read_parquet(file), blank)
         with csv_reading(file, text, blank, delimiter, encoding) as options:
             table: pd.DataFrame = pd.read_csv(file, **options)
@@ -91,7 +95,7 @@ def reading(file: Path) -> Iterator[None]:
         raise ValueError(f"{file} is not there; expected a CSV or Parquet file")
     try:
         yield
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, *_DAMAGED) as error:
         raise ValueError(f"{file} could not be read: {' '.join(str(error).split())}") from error
 
 
@@ -175,10 +179,13 @@ def csv_reading(
 ) -> Iterator[dict[str, Any]]:
     """How ``pandas.read_csv`` is to read a file; what it refuses is said in our words."""
     head = _head(file)
+    if len(head) == _HEAD and not set(b"\r\n") & set(head):
+        raise ValueError(f"its first line has more than {_HEAD:,} bytes; expected the names of the columns")
     known = _encoding(head, encoding)
     separator = _delimiter(file, head, known) if delimiter is None else delimiter.replace("\\t", "\t")
     if len(separator) != 1:
         raise ValueError(f"the delimiter {delimiter!r} can't be; expected one character, such as , or ;")
+    refuse_bomb(file)
     _refuse_double_names(head.decode(known, errors="ignore"), separator)
     try:
         with warnings.catch_warnings():
@@ -207,6 +214,37 @@ def csv_reading(
         ) from error
 
 
+def refuse_bomb(file: Path) -> None:
+    """Refuses a file that would unpack to far more than any table does: to 200 times its size and 64 MiB.
+
+    Of Parquet, which keeps equal values once, the rows are counted, as each has an id or two ends.
+    """
+    parts = [part for part in file.rglob("*") if part.suffix.lower() in _PARQUET] if file.is_dir() else [file]
+    for part in parts:
+        size = part.stat().st_size
+        limit = _RATIO * size + _FREE
+        if part.suffix.lower() in _PARQUET:
+            from pyarrow.parquet import read_metadata
+
+            found = read_metadata(part).num_rows
+        elif part.suffix.lower() == ".zip":
+            with zipfile.ZipFile(part) as archive:
+                found = sum(inside.file_size for inside in archive.infolist())
+        elif part.suffix.lower() in _OPENERS:
+            found = 0
+            with _OPENERS[part.suffix.lower()](part, "rb") as stream:
+                while found <= limit and (block := stream.read(1 << 20)):
+                    found += len(block)
+        else:
+            continue
+        if found > limit:
+            what = "rows" if part.suffix.lower() in _PARQUET else "bytes"
+            raise ValueError(
+                f"its {size:,} bytes unpack to {found:,} {what} or more, as if made to fill the memory: "
+                "unpack it yourself, if you trust it"
+            )
+
+
 def _refuse_double_names(text: str, separator: str) -> None:
     """Refuses an empty file, and two columns of one name, which pandas would rename."""
     lines = (line for line in text.splitlines(keepends=True) if line.strip())
@@ -230,7 +268,7 @@ def _head(file: Path) -> bytes:
                 return stream.read(_HEAD)
         with _OPENERS.get(suffix, open)(file, "rb") as stream:
             head: bytes = stream.read(_HEAD)
-    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, IndexError) as error:
+    except (OSError, EOFError, IndexError, *_DAMAGED) as error:
         if suffix not in (*_OPENERS, ".zip"):
             raise
         raise ValueError(
@@ -245,8 +283,9 @@ def _head(file: Path) -> bytes:
 def _encoding(head: bytes, chosen: str | None) -> str:
     if chosen is not None:
         try:
+            b" ".decode(chosen, errors="ignore")  # refuses what is no encoding of texts, such as hex
             return codecs.lookup(chosen).name
-        except LookupError as error:
+        except (LookupError, UnicodeError) as error:
             raise ValueError(f"there is no encoding {chosen!r}; expected one such as latin-1") from error
     for mark, encoding in _BOMS:
         if head.startswith(mark):

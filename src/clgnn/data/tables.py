@@ -29,6 +29,7 @@ from clgnn.data.columns import (
 from clgnn.data.links import Edges, make_edges
 from clgnn.data.reading import Columns, column, read_table, require
 from clgnn.data.sparse import torch_csr
+from clgnn.data.typed import checked
 from clgnn.data.values import Kind, kind_of, numbers, quoted, texts
 
 __all__ = ["Edges", "Schema", "Task", "column", "read_table"]
@@ -177,7 +178,7 @@ class Schema:
         fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
         for name in _COLUMNS:
             fields[name] = tuple(column_from_json(one) for one in content.get(name, ()))
-        return cls(**fields)
+        return checked(cls(**fields))
 
     def graph(
         self,

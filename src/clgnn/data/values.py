@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 Kind: TypeAlias = Literal["number", "text", "date", "embedding"]
+LARGEST = 1e100  # the squares of larger numbers can't be added up
 _KINDS: dict[str, Kind] = {  # what pandas finds in a column of Python objects
     **dict.fromkeys(("boolean", "integer", "floating", "mixed-integer-float", "decimal"), "number"),
     **dict.fromkeys(("date", "datetime", "datetime64"), "date"),
@@ -73,7 +74,7 @@ def numbers(series: pd.Series[Any]) -> NDArray[np.float64]:
     """The cells as numbers ``[N]``, NaN for a blank.
 
     Raises:
-        ValueError: if a cell is no number, or infinite.
+        ValueError: if a cell is no number, infinite, or too large to be squared.
 
     Example:
         >>> numbers(pd.Series(["1.5", ""])).tolist()
@@ -90,6 +91,12 @@ def numbers(series: pd.Series[Any]) -> NDArray[np.float64]:
     if np.isinf(values).any():
         row = row_of(series, np.flatnonzero(np.isinf(values))[0])
         raise ValueError(f"column {series.name!r} is infinite in row {row}; expected numbers, or a blank")
+    if (np.abs(values) > LARGEST).any():
+        at = np.flatnonzero(np.abs(values) > LARGEST)[0]
+        raise ValueError(
+            f"column {series.name!r} has {values[at]:g} in row {row_of(series, at)}; expected numbers from "
+            f"{-LARGEST:g} to {LARGEST:g}: give it in another unit, or say --ignore {quoted(series.name)}"
+        )
     return values
 
 

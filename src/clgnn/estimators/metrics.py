@@ -197,6 +197,8 @@ def find_metric(
     """
     if callable(metric):
         return Metric(getattr(metric, "__name__", type(metric).__name__), metric)
+    if not isinstance(metric, str):
+        raise ValueError(f"metric is {metric!r}; expected one of {', '.join(known)}, or a function")
     if metric in known:
         return Metric(metric, known[metric], metric in LOWER_IS_BETTER, metric in DECISIONS)
     name, mark, rest = metric.partition("@") if "@" in metric else metric.partition(":")

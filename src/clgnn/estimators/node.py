@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from clgnn.collective.component import GNN
 from clgnn.collective.learning import Epoch, Validation
+from clgnn.data.checks import finite
 from clgnn.data.graph import (
     Graph,
     Graphs,
@@ -187,7 +188,7 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
     def staged_predict_proba(self, data: Graphs, observed_mask: Mask | None = None) -> Iterator[Nodes]:
         """The predictions after each iteration, of which ``best_iteration_`` is the result."""
         for distribution in self._stages(*self._seen(data, observed_mask)):
-            yield by_graph(distribution.float().cpu(), data)
+            yield by_graph(finite(distribution.float().cpu()), data)
 
     def uncertainty(self, data: Graphs, observed_mask: Mask | None = None) -> Nodes:
         """How unsure each prediction is, ``[N]``; arguments as for :meth:`predict_proba`.
@@ -311,7 +312,7 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _predicted(self, data: Graphs, observed_mask: Mask | None) -> Tensor:
-        return self._distribution(*self._seen(data, observed_mask)).float().cpu()
+        return finite(self._distribution(*self._seen(data, observed_mask)).float().cpu())
 
     def _seen(self, data: Graphs, observed_mask: Mask | None) -> tuple[Graph, Tensor]:
         """What a prediction sees: the graph, and the observed labels ``[N]``."""

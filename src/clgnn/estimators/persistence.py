@@ -26,6 +26,7 @@ from sklearn.base import clone
 from torch import Tensor, nn
 
 import clgnn
+from clgnn.data.typed import checked
 from clgnn.estimators.settings import LOWER_IS_BETTER
 from clgnn.files import written
 
@@ -68,7 +69,8 @@ def save(
         "schema": None if schema is None else _SCHEMA,
         "extra": extra,
     }
-    text = json.dumps(about, indent=1, default=_plain, allow_nan=False) + "\n"
+    plain = json.loads(json.dumps(about, default=_plain, allow_nan=False))
+    text = json.dumps({**plain, "sha256": _digest(plain)}, indent=1) + "\n"
     if folder.is_dir() and any(folder.iterdir()):
         with written(folder / name) as temporary:
             temporary.write_bytes(weights)
@@ -204,7 +206,15 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         )
     if missing:
         raise ValueError(f"{file} is damaged ({', '.join(sorted(missing))} missing); fit the model again")
-    return dict(content)
+    rest = {name: value for name, value in content.items() if name != "sha256"}
+    if content.get("sha256") not in (None, _digest(rest)):  # older models have none
+        raise ValueError(f"{file} is damaged (its checksum is another one); copy it again, or fit it again")
+    return rest
+
+
+def _digest(content: dict[str, Any]) -> str:
+    """The SHA-256 of what a model says of itself, however it is spaced."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _is_whole(name: str, value: Any) -> bool:
@@ -263,8 +273,9 @@ def _unpacked(
     if isinstance(parameters.get("class_weight"), dict):
         parameters["class_weight"] = {int(c): w for c, w in parameters["class_weight"].items()}
     estimator = kind(**parameters)
+    estimator._check_parameters()
     labels: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in content["labels"].items()}
-    estimator.labelling_ = kind._labelling(**labels)
+    estimator.labelling_ = checked(kind._labelling(**labels))
     estimator.n_features_in_ = int(content["features"])
     estimator.best_score_ = content.get("best_score")
     estimator.history_ = _history(content["history"])
@@ -297,6 +308,11 @@ def _module(
     estimator: NodeEstimator, arrays: dict[str, Tensor], name: str, prefix: str, index: int = 0
 ) -> nn.Module:
     state = {key.removeprefix(prefix): v for key, v in arrays.items() if key.startswith(prefix)}
+    if isinstance(getattr(estimator, "gnn", ""), str):  # a file may claim any size; shapes alone cost nothing
+        if (getattr(estimator, "num_layers", None) or 0) > len(state):
+            raise ValueError(f"it has {len(state)} arrays for {estimator.num_layers} layers")
+        with torch.device("meta"):
+            estimator._blank(name, state, index).load_state_dict(state, assign=True)
     module = estimator._blank(name, state, index)
     module.load_state_dict(state)
     return module.eval()

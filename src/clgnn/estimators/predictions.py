@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from clgnn.data.checks import finite
 from clgnn.estimators.labelling import Classes
 from clgnn.estimators.multilabel import MultiLabels
 from clgnn.estimators.node import NodeEstimator
@@ -67,6 +68,7 @@ def in_batches(
 ) -> Iterator[pd.DataFrame]:
     """The same table, some rows at a time; the arguments are those of :func:`predictions`."""
     found, drawn = (part.float().cpu() for part in model._with_spread(*model._seen(data, observed)))
+    finite(found)
     known = torch.zeros(len(found), dtype=torch.bool) if observed is None else observed
     first = pd.RangeIndex(len(found)) if ids is None else ids
     for begin in range(0, max(len(found), 1), BATCH):

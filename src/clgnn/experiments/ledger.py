@@ -31,13 +31,18 @@ _COLUMNS = (
     "predict_seconds", "peak_memory", "versions", "revision", "finished",
 )  # fmt: skip
 _EXPECTED = "expected a folder that `clgnn reproduce` wrote to, or its trials.csv"
-_UNREADABLE = (
-    sqlite3.DatabaseError,
-    pd.errors.ParserError,
-    pd.errors.EmptyDataError,
-    json.JSONDecodeError,
-    UnicodeDecodeError,
-)
+_BINS = ("confidence", "accuracy", "count")
+_NUMBER: frozenset[type] = frozenset({int, float, type(None)})
+_KINDS: dict[str, frozenset[type]] = {
+    **dict.fromkeys(("key", "role", "dataset", "method", "status", "finished"), frozenset({str})),
+    **dict.fromkeys(("train_labels", "test_label_percent", "trial"), frozenset({int})),
+    **dict.fromkeys(("validation", "seconds", "predict_seconds", "peak_memory"), _NUMBER),
+    **dict.fromkeys(("error", "revision"), frozenset({str, type(None)})),
+    **dict.fromkeys(("versions", "metrics", "reliability"), frozenset({dict, type(None)})),
+    "settings": frozenset({dict}),
+    "iterations": frozenset({list, type(None)}),
+    "predictions": frozenset({bytes, type(None)}),
+}
 _CREATE = """
 CREATE TABLE IF NOT EXISTS trials (
     key TEXT PRIMARY KEY,            -- a hash of the cell, the trial and the settings
@@ -65,6 +70,9 @@ CREATE TABLE IF NOT EXISTS trials (
 """
 
 
+_INDEX = "CREATE INDEX IF NOT EXISTS cells ON trials (dataset, train_labels, test_label_percent, method)"
+
+
 class Ledger:
     """The trials of a folder.
 
@@ -86,12 +94,23 @@ class Ledger:
         self.path = self.folder / "ledger.sqlite"
 
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """A new connection for each use, so that processes share nothing but the file."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(self.path, timeout=120)) as connection, connection:
-            connection.execute(_CREATE)
-            yield connection
+    def _open(self, to_write: bool = True) -> Iterator[sqlite3.Connection]:
+        """A new connection for each use, so that processes share nothing but the file.
+
+        Reading creates nothing. (It may still end what a killed process had begun to write.)
+        """
+        if to_write:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        place = f"{self.path.absolute().as_uri()}?mode={'rwc' if to_write else 'rw'}"
+        try:
+            with closing(sqlite3.connect(place, timeout=120, uri=True)) as connection, connection:
+                if to_write:
+                    connection.execute(_CREATE)
+                    connection.execute(_INDEX)
+                yield connection
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            what = "written" if to_write else "read"
+            raise ValueError(f"{self.path} could not be {what} ({error}); {_EXPECTED}") from error
 
     def write(self, row: dict[str, Any]) -> None:
         """Writes a trial. It replaces one that failed; one that is done stays as it is."""
@@ -111,14 +130,22 @@ class Ledger:
 
     def finished(self) -> set[str]:
         """The keys of the trials that are done."""
-        with self._open() as connection:
-            return {key for (key,) in connection.execute("SELECT key FROM trials WHERE status = 'done'")}
+        return self._keys("SELECT key FROM trials WHERE status = 'done'")
 
     def failed(self, since: str = "") -> set[str]:
         """The keys of the trials that failed at a time, from :func:`now`, or later."""
-        query = "SELECT key FROM trials WHERE status = 'failed' AND finished >= ?"
-        with self._open() as connection:
-            return {key for (key,) in connection.execute(query, (since,))}
+        return self._keys("SELECT key FROM trials WHERE status = 'failed' AND finished >= ?", since)
+
+    def _keys(self, query: str, *values: str) -> set[str]:
+        return {key for (key,) in self._select(query, *values)} if self.path.exists() else set()
+
+    def _select(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+        """All rows; none of a file without any table, which a kill can leave before the first trial."""
+        with self._open(to_write=False) as connection:
+            if not connection.execute("SELECT 1 FROM sqlite_master").fetchall():
+                return []
+            with closing(connection.execute(query, values)) as cursor:  # else it could go on to lock the file
+                return cursor.fetchall()
 
     @contextmanager
     def claim(self, key: str) -> Iterator[bool]:
@@ -170,10 +197,12 @@ class Ledger:
         """
         if not self.path.exists():
             raise ValueError(f"{self.folder} has no ledger.sqlite; {_EXPECTED}")
-        with self._open() as connection:
-            query = f"SELECT {', '.join(_COLUMNS)} FROM trials WHERE role = ?"
-            table = pd.read_sql_query(query, connection, params=(role,))
-        return _unpacked(table.to_dict("records"))
+        query = f"SELECT {', '.join(_COLUMNS)} FROM trials WHERE role = ?"
+        rows = [dict(zip(_COLUMNS, row, strict=True)) for row in self._select(query, role)]
+        try:
+            return _unpacked(rows)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{self.path} is damaged ({error}); {_EXPECTED}") from error
 
     def export(self, path: str | PathLike[str]) -> None:
         """Writes the results, without their predictions, to a CSV file that :func:`read` takes."""
@@ -221,31 +250,60 @@ def read(path: str | PathLike[str]) -> pd.DataFrame:
     if not path.exists():
         raise ValueError(f"{path} is not there; {_EXPECTED}")
     try:
-        if path.suffix.lower() == ".csv":
-            table = _read_csv(path)
-        else:
-            table = Ledger(path.parent if path.name == "ledger.sqlite" else path).trials()
-    except _UNREADABLE as error:
+        if path.suffix.lower() != ".csv":
+            return Ledger(path.parent if path.name == "ledger.sqlite" else path).trials()
+        return _read_csv(path)
+    except (ValueError, RecursionError) as error:
+        if str(path) in str(error):
+            raise
         raise ValueError(f"{path} could not be read ({error}); {_EXPECTED}") from error
-    if missing := sorted(set(_COLUMNS) - {"metrics"} - set(table)):
-        raise ValueError(f"{path} has no column {', '.join(missing)}; {_EXPECTED}")
-    return table
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
     table = pd.read_csv(path)
-    for column in set(_JSON) & set(table):
-        table[column] = [json.loads(v) if isinstance(v, str) else None for v in table[column]]
-    return table.assign(predictions=None)
+    metrics = [name for name in table if name not in _COLUMNS]
+    if missing := sorted(set(_COLUMNS) - {"metrics", "predictions"} - set(table)):
+        raise ValueError(f"{path} has no column {', '.join(missing)}; {_EXPECTED}")
+    rows = table.astype(object).where(table.notna(), None).to_dict("records")
+    made = ({**row, "metrics": json.dumps({name: row.pop(name) for name in metrics})} for row in rows)
+    return _unpacked([{**row, "predictions": None} for row in made])
 
 
 def _unpacked(rows: Sequence[dict[Any, Any]]) -> pd.DataFrame:
+    """Rows as they are in a file, as a table; what no ledger has is refused."""
     for row in rows:
         for column in _JSON:
             row[column] = json.loads(row[column]) if isinstance(row[column], str) else None
+    _check(rows)
+    for row in rows:
         row |= row.pop("metrics") or {}
     columns = [column for column in _COLUMNS if column != "metrics"]
     return pd.DataFrame(rows, columns=None if rows else columns)
+
+
+def _check(rows: Sequence[dict[Any, Any]]) -> None:
+    """Refuses rows with anything of another kind than the ledger writes."""
+    for name, kinds in _KINDS.items():
+        _kinds(name, (row[name] for row in rows), kinds)
+    for row in rows:
+        metrics, bins = row["metrics"] or {}, row["reliability"] or {name: [] for name in _BINS}
+        if not metrics.keys().isdisjoint(_COLUMNS):
+            raise ValueError(f"a trial has metrics {', '.join(metrics)}")
+        if not bins.keys() >= set(_BINS) or {type(part) for part in bins.values()} != {list}:
+            raise ValueError(f"a trial has reliability {', '.join(bins)}")
+        if len({len(part) for part in bins.values()}) != 1:
+            raise ValueError("a trial has reliability of several lengths")
+        for name, values in (("metrics", metrics.values()), ("iterations", row["iterations"] or ())):
+            _kinds(name, values, _NUMBER)
+        for part in bins.values():
+            _kinds("reliability", part, _NUMBER)
+
+
+def _kinds(name: str, values: Iterable[Any], kinds: frozenset[type]) -> None:
+    values = list(values)
+    if not {type(value) for value in values} <= kinds:
+        said = repr(next(value for value in values if type(value) not in kinds))
+        raise ValueError(f"a trial has {name} {said if len(said) < 60 else said[:57] + '...'}")
 
 
 def _missing(value: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import pandas as pd
 import torch
+from filelock import FileLock
 from joblib import Parallel, delayed, parallel_config
 
 from clgnn.collective.learning import Diverged
@@ -96,7 +97,6 @@ class Tuned:
                 **trial.params,
             }
             for trial in self.study.trials
-            if trial.state in _DONE
         ]
         return pd.DataFrame(rows)
 
@@ -169,7 +169,7 @@ def tune(
         _claim(place, about)
         source = stack.enter_context(shared(data, [split], place, jobs))
         study = _study(place, "minimize" if lower else "maximize")
-        _requeue(study)
+        _end_killed(study)
         with watch(study, num_trials):
             _search(place, num_trials, jobs, task, source)
         return _found(place, study, fixed, boosted, model.metric_name)
@@ -227,9 +227,24 @@ def _model(data: Graphs, boosted: bool, fixed: Mapping[str, Any], found: Mapping
     return CollectiveRegressor(**given) if numbers else CollectiveClassifier(**given)
 
 
+class _Lock:
+    """A lock of the operating system: it ends with the process that holds it, even by ``kill -9``."""
+
+    def __init__(self, path: str) -> None:
+        self._lock = FileLock(path)
+
+    def acquire(self) -> bool:
+        self._lock.acquire()
+        return True
+
+    def release(self) -> None:
+        self._lock.release()
+
+
 def _study(place: Path, direction: Literal["minimize", "maximize"] | None = None) -> optuna.Study:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    storage = JournalStorage(JournalFileBackend(str(place / _STUDY)))
+    path = str(place / _STUDY)
+    storage = JournalStorage(JournalFileBackend(path, lock_obj=_Lock(f"{path}.lock")))  # type: ignore[arg-type]
     pruner = optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=50)
     if direction is None:
         return optuna.load_study(study_name="clgnn", storage=storage, pruner=pruner)
@@ -238,12 +253,11 @@ def _study(place: Path, direction: Literal["minimize", "maximize"] | None = None
     )
 
 
-def _requeue(study: optuna.Study) -> None:
-    """Gives the settings of trials that a kill has ended another chance."""
+def _end_killed(study: optuna.Study) -> None:
+    """Ends the trials that a kill has left running; the sampler draws the same settings anew."""
     for trial in study.trials:
         if trial.state == optuna.trial.TrialState.RUNNING:
             study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-            study.enqueue_trial(trial.params)
 
 
 def _claim(place: Path, about: Mapping[str, Any]) -> None:
@@ -271,9 +285,9 @@ def _found(place: Path, study: optuna.Study, fixed: dict[str, Any], boosted: boo
     assert best.value is not None
     with written(place / _SETTINGS) as temporary:
         temporary.write_text(settings_text(chosen, metric, best.value), encoding="utf-8")
-    # the study must outlive a temporary folder
+    # the study must outlive a temporary folder; trials that were interrupted have been run again
     copied = optuna.create_study(direction=study.direction)
-    copied.add_trials(study.trials)
+    copied.add_trials([trial for trial in study.trials if trial.state in _DONE])
     return Tuned(chosen, float(best.value), metric, copied)
 
 

@@ -86,8 +86,9 @@ def _images(found: Tuned) -> list[dict[str, str]]:
                 continue
             figure = plt.gcf()
             kept = io.BytesIO()
-            figure.savefig(kept, format="svg", bbox_inches="tight")
-            plt.close("all")
+            with plt.rc_context({"svg.hashsalt": "clgnn"}):
+                figure.savefig(kept, format="svg", bbox_inches="tight", metadata={"Date": None})
+            plt.close(figure)
         data = base64.b64encode(kept.getvalue()).decode()
         images.append({"title": title, "caption": caption, "source": f"data:image/svg+xml;base64,{data}"})
     return images

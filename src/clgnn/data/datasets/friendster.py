@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,6 +37,9 @@ def parse(files: Mapping[str, Path]) -> dict[str, Tensor]:
             if not {"adjacency", "features"} <= set(file):
                 problem = f"it has only the tables {', '.join(file) or 'none'}"
                 raise unreadable(path, problem, "the tables adjacency and features")
+            for name in ("adjacency", "features"):
+                if not isinstance(file.get(name, getlink=True), h5py.HardLink) or _elsewhere(file[name]):
+                    raise unreadable(path, f"its table {name} lies in another file", "tables of its own")
             features, adjacency = file["features"][:], file["adjacency"][:]
     except OSError as error:
         raise unreadable(path, error, "an HDF5 file") from error
@@ -45,6 +48,11 @@ def parse(files: Mapping[str, Path]) -> dict[str, Tensor]:
         "x": torch_csr(sp.csr_array(features)),
         "edge_index": undirected((starts, np.concatenate(adjacency)), len(features), path),
     }
+
+
+def _elsewhere(table: Any) -> bool:
+    """Whether a table is none, or takes its values from other files."""
+    return not hasattr(table, "external") or table.external is not None or bool(table.is_virtual)
 
 
 def build(tensors: dict[str, Tensor], prepare: bool = True, ages: Ages = "gapless") -> Data:
