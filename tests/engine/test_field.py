@@ -33,7 +33,7 @@ class Two(nn.Module):
         return self.second(torch.relu(self.between(self.first(x, edge_index))), edge_index)
 
 
-OURS = {name: name for name in ("gcn", "sage", "tk", "krylov", "gin")}
+OURS = {name: name for name in ("gcn", "sage", "tk", "krylov", "gin", "nip", "column")}
 OURS["sym"] = lambda i, o: GCN(i, 8, o, normalization="sym")
 THEIRS = {"GCNConv": lambda i, o: Two(GCNConv, i, o), "GATConv": lambda i, o: Two(GATConv, i, o)}
 
@@ -56,7 +56,7 @@ def test_outputs_and_gradients_at_the_targets_are_those_of_the_whole_graph(name,
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("name", ["gcn", "sage", "tk", "gin", "sym"])
+@pytest.mark.parametrize("name", ["gcn", "sage", "tk", "gin", "sym", "nip", "column"])
 def test_rings_whose_outermost_is_most_of_the_graph_leave_its_nodes_as_they_are(name, sparse):
     graph = sparse_graph(sparse, weighted=True)
     into_3 = torch.stack([torch.arange(4, N), torch.full((N - 4,), 3)])  # two hops from node 7 is everything

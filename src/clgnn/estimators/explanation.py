@@ -305,20 +305,21 @@ class Operator:
         weight = ones if graph.edge_weight is None else graph.edge_weight
         none = torch.zeros(graph.num_nodes, device=graph.x.device)
         loop = source == target
-        self.own = none.index_add(0, target[loop], weight[loop])
+        self.own = None  # its rows are of all nodes
+        self.loops = none.index_add(0, target[loop], weight[loop])
         if normalization in ("row", "sym"):
-            self.own = self.own + 1
+            self.loops = self.loops + 1
         (source, target), weight = edge_index, weight[~loop]
-        degree = self.own.index_add(0, target, weight)
+        degree = self.loops.index_add(0, target, weight)
         inverse = torch.where(degree > 0, 1 / degree, 0)
         if normalization in ("row", "mean"):
-            self.own, weight = self.own * inverse, weight * inverse[target]
+            self.loops, weight = self.loops * inverse, weight * inverse[target]
         elif normalization == "sym":
             root = inverse.sqrt()
-            self.own, weight = self.own * inverse, weight * root[source] * root[target]
+            self.loops, weight = self.loops * inverse, weight * root[source] * root[target]
         self.weight = weight
 
     def __matmul__(self, dense: Tensor) -> Tensor:
         columns = dense.reshape(len(dense), -1)
         gathered: Tensor = self.gather(columns, self.edge_index, self.weight)
-        return (gathered + self.own.unsqueeze(1) * columns).view(dense.shape)
+        return (gathered + self.loops.unsqueeze(1) * columns).view(dense.shape)

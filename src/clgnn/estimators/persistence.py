@@ -272,7 +272,8 @@ def _unpacked(
         raise ValueError(f"{path} was fitted with a GNN of your own; give it again: load(path, gnn=...)")
     if isinstance(parameters.get("class_weight"), dict):
         parameters["class_weight"] = {int(c): w for c, w in parameters["class_weight"].items()}
-    estimator = kind(**parameters)
+    started = {"start": "plain"} if parameters.get("start", "") is None else {}  # until they are read
+    estimator = kind(**{**parameters, **started})
     estimator._check_parameters()
     labels: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in content["labels"].items()}
     estimator.labelling_ = checked(kind._labelling(**labels))

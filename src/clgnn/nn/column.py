@@ -152,5 +152,6 @@ class ColumnNetwork(nn.Module):
         found = state_dict.get(f"{prefix}neighbors.weight")
         if found is not None and found.size(1) != self.neighbors.in_features:
             self.num_relations = found.size(1) // self.own.in_features
-            self.neighbors = nn.Linear(found.size(1), found.size(0), bias=False).to(found)
+            device = self.neighbors.weight.device
+            self.neighbors = nn.Linear(found.size(1), found.size(0), bias=False, device=device)
         super()._load_from_state_dict(state_dict, prefix, *rest)
