@@ -42,7 +42,7 @@ def _multiply(csr: Tensor, dense: Tensor) -> Tensor:
         # with "sum", which a GPU does not have, a CPU uses all of its cores
         product: Tensor = torch.sparse.mm(csr, dense) if dense.is_cuda else torch.sparse.mm(csr, dense, "sum")
         return product
-    # the rows that are gathered are fetched ahead: a third of the time of torch's sparse product
+    # the rows that are gathered are fetched ahead, which torch's sparse product does not do
     return F.embedding_bag(
         csr.col_indices(),
         dense.detach(),  # whose gradient is not its business

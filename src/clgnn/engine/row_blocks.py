@@ -21,7 +21,7 @@ class RowBlock:
     """Some rows of an operator, ``[n, N]``: ``scale * (A + loop)``.
 
     They are never written out. The rows that a node gathers are added up by ``embedding_bag``, which reads
-    ahead in memory, and so takes a fifth of the time of a sparse product.
+    ahead in memory, and so is faster than a sparse product.
 
     Args:
         first: the number of the first row.
