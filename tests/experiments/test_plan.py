@@ -6,7 +6,7 @@ import pytest
 
 from clgnn import baselines
 from clgnn.data.datasets import FACEBOOK100
-from clgnn.experiments.methods import CELL, TRAINS_ON_TEST_GRAPH, methods
+from clgnn.experiments.methods import CELL, TRAINS_ON_TEST_GRAPH, gnn_of, methods
 from clgnn.experiments.plan import (
     EXPERIMENTS,
     TUNING_SPLITS,
@@ -34,9 +34,23 @@ def test_every_experiment_has_cells_and_every_rival_is_a_method():
     assert list(experiments()) == list(EXPERIMENTS)
     assert all(experiments().values())
     assert set(baselines.METHODS) <= set(methods())
-    assert {
-        name for name in baselines.METHODS if baselines.make(name).trains_on_observed
-    } == TRAINS_ON_TEST_GRAPH
+    rivals = {name for name in baselines.METHODS if baselines.make(name).trains_on_observed}
+    assert rivals == {name for name in TRAINS_ON_TEST_GRAPH if "+" not in name}
+
+
+@pytest.mark.parametrize("method", [name for name in methods() if gnn_of(name) or name in baselines.METHODS])
+def test_methods_that_learn_from_test_labels_are_marked(method):
+    model = trial_of(("cora", 85, 50, method), 0, read_config()).model()
+    assert model.trains_on_observed == (method in TRAINS_ON_TEST_GRAPH)
+
+
+def test_all_labels_of_gcn_by_either_name_are_the_same_model():
+    for boost, rival in (("all-labels", "gnn_all_labels"), ("cl-all-labels", "cl_all_labels")):
+        ours, other = (
+            trial_of(("cora", 85, 50, name), 0, read_config()).model().get_params()
+            for name in (f"gcn+{boost}", rival)
+        )
+        assert ours == other
 
 
 def test_the_papers_settings():

@@ -230,7 +230,8 @@ def applicable(numbers: bool, test_labels: str, more_labels: bool = False) -> li
     if test_labels == "none":
         left_out |= NEEDS_TEST_LABELS
     left_out |= set(REGRESSION) - set(TABULAR)
-    every = [name for name in methods() if name.partition("+")[2] not in ABLATIONS | {"start-mean"}]
+    hidden = ABLATIONS | {"start-mean", "all-labels", "cl-all-labels"}
+    every = [name for name in methods() if name.partition("+")[2] not in hidden]
     quick = ["random", "majority", *TABULAR]  # they come first: a user soon sees what there is to beat
     return [name for name in [*quick, *(n for n in every if n not in quick)] if name not in left_out]
 

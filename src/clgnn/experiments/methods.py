@@ -55,7 +55,10 @@ OWN_TRAINING = frozenset(
 )
 """Methods whose training is their own: of the settings of a GNN they share only :data:`GENERAL`."""
 GENERAL = ("test_labels", "metric", "class_weight")
-TRAINS_ON_TEST_GRAPH = frozenset({"gnn_all_labels", "cl_all_labels"})
+TRAINS_ON_TEST_GRAPH = frozenset(
+    {"gnn_all_labels", "cl_all_labels"}
+    | {f"{gnn}+{boost}" for gnn in OUR_GNNS for boost in ("all-labels", "cl-all-labels")}
+)
 """Methods whose training targets include the observed labels of the test graph, which no other method has."""
 NEEDS_TEST_LABELS = TRAINS_ON_TEST_GRAPH | {
     "label_propagation",
@@ -71,12 +74,15 @@ BOOSTS: dict[str, dict[str, Any]] = {
     "start-mean": {"labels": "sampled", "start": ["plain", "pl_em", "gmnn"], "num_iterations": 0},
     "cl-uniform": {"labels": "uniform"},
     "cl-observed": {"labels": "observed"},
+    "all-labels": {"labels": "sampled", "learn_observed": True, "num_iterations": 0},
+    "cl-all-labels": {"labels": "sampled", "learn_observed": True},
 }
 """What the part of a method's name after the plus sets.
 
 ``cl`` is collective learning on the GNN's own predictions. ``cl-auto`` starts from other predictions where
-validation likes them better; ``start-mean`` is the mean of these without collective learning. The others are
-the paper's ablations.
+validation likes them better; ``start-mean`` is the mean of these without collective learning. ``cl-uniform``
+and ``cl-observed`` are the paper's ablations. ``all-labels`` and ``cl-all-labels`` also learn from the
+observed labels of the test graph; for GCN these are the rivals ``gnn_all_labels`` and ``cl_all_labels``.
 """
 ABLATIONS = frozenset({"cl-uniform", "cl-observed"})
 
@@ -156,4 +162,14 @@ def competes(method: str) -> bool:
         >>> competes("gcn+cl"), competes("gnn_all_labels"), competes("gcn+cl-uniform")
         (True, False, False)
     """
-    return method not in TRAINS_ON_TEST_GRAPH and method.partition("+")[2] not in ABLATIONS
+    return method not in TRAINS_ON_TEST_GRAPH and not ablation(method)
+
+
+def ablation(method: str) -> bool:
+    """Whether a method is one of the paper's ablations, which stand in tables of their own.
+
+    Example:
+        >>> ablation("gcn+cl-uniform"), ablation("gcn+cl-auto")
+        (True, False)
+    """
+    return method.partition("+")[2] in ABLATIONS

@@ -220,6 +220,7 @@ def experiments() -> dict[str, list[Cell]]:
     """The cells of each of :data:`EXPERIMENTS`."""
     pairs = [f"{gnn}{boost}" for gnn in GNNS for boost in ("", "+cl")]
     starts = [f"{gnn}+{boost}" for gnn in ("gcn", "sage") for boost in ("start-mean", "cl-auto")]
+    starts += ["sage+all-labels", "sage+cl-all-labels"]  # GCN's are among the extra rivals
     uniform = [f"{gnn}{boost}" for gnn in GNNS for boost in ("", "+cl-uniform")]
     made = (
         _cells(datasets(), (0, 50), [*pairs, *starts, *RIVALS, *EXTRA, *NAMED, *TABULAR]),

@@ -59,6 +59,8 @@ _VARIANTS = {
     "cl": "CL",
     "start-mean": "PL-EM, GMNN: their mean",
     "cl-auto": "CL, auto start",
+    "all-labels": "all labels",
+    "cl-all-labels": "CL, all labels",
     "cl-uniform": "CL, random labels",
     "cl-observed": "CL, true labels only",
 }

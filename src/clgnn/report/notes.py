@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from clgnn.data.datasets import FACEBOOK100
-from clgnn.experiments.methods import CELL, TRAINS_ON_TEST_GRAPH
+from clgnn.experiments.methods import CELL, TRAINS_ON_TEST_GRAPH, ablation
 from clgnn.experiments.statistics import LEVEL
 from clgnn.report import names
 
@@ -40,7 +40,7 @@ def best(methods: Iterable[str]) -> str:
     """What the mark of the best means."""
     found = set(methods)
     out = ["methods with †"] if TRAINS_ON_TEST_GRAPH & found else []
-    out += ["ablations"] if any("+cl-" in method for method in found) else []
+    out += ["ablations"] if any(map(ablation, found)) else []
     return "the best of its column" + (f"; {' and '.join(out)} do not compete" if out else "")
 
 

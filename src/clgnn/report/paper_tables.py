@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from clgnn.experiments.methods import CELL, base
+from clgnn.experiments.methods import CELL, ablation, base
 from clgnn.experiments.published import published, running_times
 from clgnn.experiments.statistics import by_iteration, cells
 from clgnn.files import written
@@ -52,7 +52,7 @@ def write(folder: str | PathLike[str], trials: pd.DataFrame) -> list[Path]:
 
 def main(found: pd.DataFrame) -> ResultTable | None:
     """The main table, from :func:`~clgnn.experiments.statistics.cells`; None without trials for it."""
-    found = found[~found["method"].str.contains("+cl-", regex=False)]
+    found = found[~found["method"].map(ablation).astype(bool)]
     curves = {(dataset, count) for dataset, counts in names.CURVES for count in counts}
     there = set(zip(found["dataset"], found["train_labels"], strict=True))
     others = sorted(there - curves - set(names.MAIN))
@@ -76,7 +76,7 @@ def learning_curve(found: pd.DataFrame) -> ResultTable | None:
         for p in (0, 50)
         for n in counts
     }
-    found = found[~found["method"].str.contains("+cl-", regex=False)]
+    found = found[~found["method"].map(ablation).astype(bool)]
     more = {n for _, counts in names.CURVES for n in counts[1:]}
     if not found["train_labels"].isin(more).any():  # else it would be a part of the main table
         return None
