@@ -30,7 +30,22 @@ def cell(table: ResultTable, label: str, column: tuple[str, str], published: boo
 
 
 def test_all_tables_are_made(made: dict[str, ResultTable]) -> None:
-    assert list(made) == ["main", "learning-curve", "ablation-uniform", "ablation-predicted", "running-time"]
+    assert list(made) == [
+        "main", "over-first", "learning-curve", "ablation-uniform", "ablation-predicted", "running-time",
+    ]  # fmt: skip
+
+
+def test_gains_over_iteration_0_and_not_over_the_plain_gnn(new_trials: Trials) -> None:
+    trials = new_trials({("cora", 85, 0, "gcn"): [0.50, 0.52], ("cora", 85, 0, "gcn+cl"): [0.55, 0.57]})
+    boosted = trials["method"] == "gcn+cl"
+    trials["iterations"] = [[0.40, 0.55] if one else None for one in boosted]
+    made = tables(trials)
+    zero = ("Cora 85", "0 %")
+    assert cell(made["main"], "GCN + CL", zero).text == "+5.00 (0.00)"
+    assert cell(made["over-first"], "GCN", zero).text == "40.00 (0.00)"
+    assert cell(made["over-first"], "GCN + CL", zero).text == "+16.00 (1.00)"
+    assert made["main"].notes[0].startswith("GCN with collective learning: 1 of 1 cell gains")
+    assert "over-first" not in tables(trials[~boosted])
 
 
 def test_the_main_table(made: dict[str, ResultTable]) -> None:
@@ -203,7 +218,7 @@ def test_parts_fit_a_narrow_terminal(made: dict[str, ResultTable]) -> None:
 
 def test_write(tiny_trials: pd.DataFrame, tmp_path: Path) -> None:
     paths = write(tmp_path / "tables", tiny_trials)
-    assert len(paths) == 15
+    assert len(paths) == 18
     assert sorted(paths) == sorted((tmp_path / "tables").iterdir())
     assert (
         (tmp_path / "tables" / "ablation-uniform.tex")
