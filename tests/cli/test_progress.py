@@ -3,7 +3,7 @@
 import json
 
 from clgnn import CollectiveClassifier
-from clgnn.cli.options import Bars
+from clgnn.cli.progress import Bars
 from clgnn.collective.learning import Epoch
 from clgnn.estimators.checkpoints import finished_epochs
 

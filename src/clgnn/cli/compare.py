@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clgnn.cli.fit import numbered
+from clgnn.cli.asked import numbered
 from clgnn.cli.options import (
     COUNT,
     GroupedCommand,

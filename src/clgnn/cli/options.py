@@ -1,4 +1,4 @@
-"""What several commands share: the settings of the method, progress, output.
+"""What several commands share: the settings of the method, output.
 
 Nothing heavy is imported before a command runs, so that help and wrong options are answered at once.
 """
@@ -11,8 +11,7 @@ import math
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,12 +32,10 @@ from clgnn.estimators.settings import (
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.progress import Progress
     from rich.table import Table
     from torch import Tensor
 
     from clgnn.collective.component import GNN
-    from clgnn.collective.learning import Epoch
     from clgnn.data.graph import Graphs
     from clgnn.estimators.node import NodeEstimator
 
@@ -296,76 +293,3 @@ def as_rich(title: str, table: pd.DataFrame) -> Table:
     for row in table.itertuples(index=False):
         made.add_row(*(f"{v:.4f}" if isinstance(v, float) else escape(str(v)) for v in row))
     return made
-
-
-def progress_bar(quiet: bool) -> Progress:
-    """A progress bar on the error stream: what, how far, a ``detail``, the time so far and the time to go."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[detail]}"),
-        TimeElapsedColumn(),
-        TextColumn("to go"),
-        TimeRemainingColumn(),
-        console=errors,
-        disable=quiet,
-    )
-
-
-class Bars:
-    """Progress of fits: one bar for each, over the epochs of all its iterations."""
-
-    def __init__(self, quiet: bool, metric: str = "") -> None:
-        self.metric = metric
-        self.progress = progress_bar(quiet)
-
-    def __enter__(self) -> Bars:
-        self.progress.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.progress.stop()
-
-    @contextmanager
-    def fit(
-        self, name: str, model: NodeEstimator, finished: Sequence[int] = ()
-    ) -> Iterator[Callable[[Epoch], None]]:
-        """A bar for one fit; what it gives is the ``on_epoch`` of the fit.
-
-        An iteration that ends early takes the epochs that it did not need off the bar. ``finished`` are the
-        epochs of each iteration that a fit which goes on has behind it.
-        """
-        planned = model.planned_epochs()
-        before = sum(finished)
-        total = before + sum(planned[len(finished) :])
-        task = self.progress.add_task(name, total=total, completed=before, detail="")
-        took = [*finished, *[0] * len(planned)][: len(planned)]
-
-        def on_epoch(epoch: Epoch) -> None:
-            t = min(epoch.iteration, len(planned) - 1)
-            took[t] = epoch.epoch + 1
-            done = sum(took[: t + 1])
-            detail = f"loss {epoch.loss:.3f}"
-            if not math.isnan(epoch.metric):
-                detail += f"  {self.metric} {epoch.metric:.3f}"
-            self.progress.update(
-                task,
-                description=f"{name} iteration {t}/{len(planned) - 1}" if len(planned) > 1 else name,
-                completed=done,
-                total=done - took[t] + sum(planned[t:]),
-                detail=detail,
-            )
-
-        yield on_epoch
-        done = self.progress.tasks[task].completed  # the last iteration may have ended early
-        self.progress.update(task, total=done, completed=done)

@@ -17,8 +17,8 @@ from clgnn.cli.options import (
     errors,
     option,
     print_json,
-    progress_bar,
 )
+from clgnn.cli.progress import progress_bar
 from clgnn.cli.tables import (
     counts_json,
     feature_options,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clgnn.cli.options import console, errors, print_json, progress_bar
+from clgnn.cli.options import console, errors, print_json
+from clgnn.cli.progress import following, progress_bar
 from clgnn.experiments.plan import EXPERIMENTS, config_text
 
 if TYPE_CHECKING:
@@ -134,7 +134,6 @@ def progress(ledger: Ledger, jobs: int, quiet: bool, name: str, planned: Sequenc
     bar = progress_bar(quiet)
     bar.speed_estimate_period = 24 * 3600.0  # trials take seconds to hours
     task = bar.add_task(name, total=len(keys), completed=len(keys & ledger.finished()), detail="")
-    stop = threading.Event()
 
     def look() -> None:
         # failures of an earlier run are run again: they are no progress
@@ -144,16 +143,5 @@ def progress(ledger: Ledger, jobs: int, quiet: bool, name: str, planned: Sequenc
         detail = f"{min(jobs, left)} running, {max(0, left - jobs)} left"
         bar.update(task, completed=ended, detail=f"{detail}, {failed} failed" if failed else detail)
 
-    def follow() -> None:
-        while not stop.wait(1.0):
-            look()
-
-    thread = threading.Thread(target=follow, daemon=True)
-    with bar:
-        thread.start()
-        try:
-            yield
-        finally:
-            stop.set()
-            thread.join()
-            look()
+    with following(bar, look):
+        yield

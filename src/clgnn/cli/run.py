@@ -12,7 +12,6 @@ from rich.table import Table
 from clgnn.baselines import METHODS
 from clgnn.cli.options import (
     COUNT,
-    Bars,
     GroupedCommand,
     console,
     option,
@@ -22,6 +21,7 @@ from clgnn.cli.options import (
     set_threads,
     settings,
 )
+from clgnn.cli.progress import Bars
 from clgnn.cli.report import check_out
 
 if TYPE_CHECKING:

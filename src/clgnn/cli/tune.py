@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clgnn.cli.fit import numbered
+from clgnn.cli.asked import numbered
 from clgnn.cli.options import (
     COUNT,
     GroupedCommand,
@@ -21,10 +20,10 @@ from clgnn.cli.options import (
     output_options,
     parameters,
     print_json,
-    progress_bar,
     set_threads,
     settings,
 )
+from clgnn.cli.progress import following, progress_bar
 from clgnn.cli.tables import feature_options, label_option, learn_schema, show_tables, table_options
 from clgnn.estimators.settings import CollectiveSettings
 
@@ -147,7 +146,6 @@ def _progress(study: Any, number: int, jobs: int, quiet: bool) -> Iterator[None]
     bar = progress_bar(quiet)
     bar.speed_estimate_period = 24 * 3600.0
     task = bar.add_task("tune", total=number, detail="")
-    stop = threading.Event()
 
     def look() -> None:
         trials = study.get_trials(deepcopy=False)
@@ -157,16 +155,5 @@ def _progress(study: Any, number: int, jobs: int, quiet: bool) -> Iterator[None]
         detail = f"best {better(values):.4f}" if values else f"{min(jobs, number)} running"
         bar.update(task, completed=min(number, len(done)), detail=detail)
 
-    def follow() -> None:
-        while not stop.wait(1.0):
-            look()
-
-    thread = threading.Thread(target=follow, daemon=True)
-    with bar:
-        thread.start()
-        try:
-            yield
-        finally:
-            stop.set()
-            thread.join()
-            look()
+    with following(bar, look):
+        yield
