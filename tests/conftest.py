@@ -1,5 +1,6 @@
 """Tiny graphs with known answers, and the seeds of everything."""
 
+import os
 from collections.abc import Callable
 
 import pandas as pd
@@ -12,6 +13,7 @@ from torch_geometric.utils import to_undirected
 from clgnn.data.datasets import FACEBOOK100
 
 torch.set_num_threads(1)  # tiny graphs: threads would only wait for each other
+os.environ["OMP_NUM_THREADS"] = "1"  # so in the processes that tests start
 
 
 def make_graph(num_nodes: int = 24, num_features: int = 5, num_classes: int = 3, seed: int = 0) -> Data:

@@ -25,6 +25,7 @@ from clgnn.cli.options import (
     print_json,
     set_threads,
     settings,
+    worker_options,
 )
 from clgnn.cli.reproduce import name_failed, names_in, progress
 from clgnn.cli.tables import (
@@ -73,7 +74,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @option("--task", default="auto", type=click.Choice(["auto", "classification", "regression"]), group=_GROUP,
         help="Predict classes or numbers; auto: numbers, if the labels have fractions.")  # fmt: skip
 @option("--class-weight", type=click.Choice(["balanced"]), group=_GROUP, help="Weight rare classes more.")
-@option("--jobs", default=1, type=COUNT, group=_GROUP, help="Run this many fits at a time.")
+@worker_options("fits", _GROUP)
 @option("--out", default="comparison", type=click.Path(file_okay=False, path_type=Path), group=_GROUP,
         help="Keep every result in this folder; the same command goes on after a stop.")  # fmt: skip
 @settings
@@ -89,6 +90,8 @@ def compare(
     columns: tuple[str, ...],
     class_weight: str | None,
     jobs: int,
+    backend: str,
+    address: str | None,
     out: Path,
     quiet: bool,
     as_json: bool,
@@ -115,7 +118,7 @@ def compare(
     run = partial(
         library.compare, data, _contenders(methods, own, given, schema), num_splits=num_splits,
         split=_splits(data, nodes, columns) or split_kind, test_labels=given.pop("test_labels", "partial"),
-        metric=used, settings=given, folder=out, jobs=jobs, name=name,
+        metric=used, settings=given, folder=out, jobs=jobs, backend=backend, address=address, name=name,
         watch=partial(_watch, out, jobs, quiet), **shares,
     )  # fmt: skip
     try:

@@ -263,6 +263,21 @@ def said_of_threshold(model: NodeEstimator, classes: Sequence[str] | None) -> st
     return f"A node is {name!r} from a probability of {model.threshold_:.4g} on, as validation chose."
 
 
+def worker_options(what: str, group: str = "") -> Callable[[Command], Command]:
+    """``--jobs``, ``--backend`` and ``--address``: how many run at a time, and where."""
+
+    def add(command: Command) -> Command:
+        text = "Connect to the Ray cluster at this address.  [default: start one here]"
+        command = option("--address", group=group, help=text)(command)
+        text = "Run on this machine, or on a Ray cluster that sees --out and the data."
+        kinds = click.Choice(["loky", "ray"])
+        command = option("--backend", default="loky", type=kinds, group=group, help=text)(command)
+        text = f"Run this many {what} at a time."
+        return option("--jobs", default=1, type=COUNT, group=group, help=text)(command)
+
+    return add
+
+
 def output_options(command: Command) -> Command:
     """``--quiet``, ``--json`` and ``--threads``."""
     text = "Use this many CPU threads.  [default: 1 for a small graph, else all]"

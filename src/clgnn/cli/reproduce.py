@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clgnn.cli.options import console, errors, print_json
+from clgnn.cli.options import console, errors, print_json, worker_options
 from clgnn.cli.progress import following, progress_bar
 from clgnn.experiments.plan import EXPERIMENTS, config_text
 
@@ -30,16 +30,13 @@ _FILE = click.Path(exists=True, dir_okay=False)
 @click.option("--methods", help="Run only these methods, such as gcn,gcn+cl,ica.  [default: all]")
 @click.option("--trials", "number", type=click.IntRange(min=1), help="Run this many splits of each cell.  "
               "[default: 5; 10 for ablation-predicted; 2 with --quick]")  # fmt: skip
-@click.option("--jobs", default=1, type=click.IntRange(min=1), help="Run this many trials at a time.")
+@worker_options("trials")
 @click.option("--out", default="results", type=click.Path(file_okay=False, path_type=Path),
               help="Keep the ledger, the tables and the figures in this folder.")  # fmt: skip
 @click.option("--from", "exported", type=_FILE, help="Take in the trials of this trials.csv first.")
 @click.option("--config", type=_FILE, help="Read the settings from this file.  [default: the paper's]")
 @click.option("--tune", is_flag=True, help="Search the grid of the settings on validation nodes first.")
 @click.option("--quick", is_flag=True, help="Run only a few epochs of everything.")
-@click.option("--backend", default="loky", type=click.Choice(["loky", "ray"]),
-              help="Run on this machine, or on a Ray cluster that sees --out and the data.")  # fmt: skip
-@click.option("--address", help="Connect to the Ray cluster at this address.  [default: start one here]")
 @click.option("--print-config", is_flag=True, help="Print the paper's settings, to copy, and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")

@@ -22,6 +22,7 @@ from clgnn.cli.options import (
     print_json,
     set_threads,
     settings,
+    worker_options,
 )
 from clgnn.cli.progress import following, progress_bar
 from clgnn.cli.tables import feature_options, label_option, learn_schema, show_tables, table_options
@@ -40,7 +41,7 @@ _GROUP = "Search"
 @option("--undirected/--directed", default=True, group="Columns", help="Count edges in both directions.")
 @option("--trials", "num_trials", default=50, type=COUNT, group=_GROUP, help="Try this many settings.")
 @option("--plain", is_flag=True, group=_GROUP, help="Tune the plain GNN, with the epochs of a boosted one.")
-@option("--jobs", default=1, type=COUNT, group=_GROUP, help="Run this many fits at a time.")
+@worker_options("fits", _GROUP)
 @option("--split", group=_GROUP, help="Take train, val and observed from this column.")
 @option("--val-share", default=0.2, type=click.FloatRange(0, 1, min_open=True, max_open=True), group=_GROUP,
         help="Without --split: choose on this share of the labels.")  # fmt: skip
@@ -55,6 +56,8 @@ def tune(
     num_trials: int,
     plain: bool,
     jobs: int,
+    backend: str,
+    address: str | None,
     out: Path,
     quiet: bool,
     as_json: bool,
@@ -93,7 +96,7 @@ def tune(
     try:
         found = tuning.tune(
             data, train, validation, observed_mask=observed, num_trials=num_trials, boosted=not plain,
-            settings=given, folder=out, jobs=jobs, seed=seed, watch=watch,
+            settings=given, folder=out, jobs=jobs, backend=backend, address=address, seed=seed, watch=watch,
         )  # fmt: skip
     except KeyboardInterrupt:
         errors.print("Interrupted; the same command goes on with what is missing.", highlight=False)

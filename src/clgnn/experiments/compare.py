@@ -36,6 +36,7 @@ from clgnn.experiments.methods import (
     methods,
 )
 from clgnn.experiments.plan import Config, Trial, trial_of
+from clgnn.experiments.workers import connect, elsewhere
 from clgnn.files import written
 
 Methods: TypeAlias = Sequence[str] | Mapping[str, Any]
@@ -114,6 +115,8 @@ def compare(
     settings: Mapping[str, Any] | None = None,
     folder: str | PathLike[str] | None = None,
     jobs: int = 1,
+    backend: str = "loky",
+    address: str | None = None,
     name: str | None = None,
     watch: Watch = lambda planned: nullcontext(),
 ) -> Comparison:
@@ -138,6 +141,9 @@ def compare(
         settings: parameters of :class:`~clgnn.CollectiveClassifier` for all methods that have them.
         folder: keeps every trial, so that the same call goes on after a stop; by default nothing is kept.
         jobs: how many fits run at a time, each in a process of its own.
+        backend: ``"loky"`` for processes of this machine, or ``"ray"`` for those of a Ray cluster, which must
+            see the folder.
+        address: of a Ray cluster; without one, a cluster is started on this machine.
         name: of the data, for the tables.
         watch: is entered while the trials run, to show progress.
 
@@ -150,6 +156,7 @@ def compare(
         >>> found.best, len(found.trials)
         ('label_propagation', 6)
     """
+    connect(backend, address)
     named = name or (data if isinstance(data, str) else "data")
     graphs = datasets.load(data) if isinstance(data, str) else data
     y = torch.cat([graph.y for graph in as_list(graphs)])
@@ -187,8 +194,8 @@ def compare(
         ledger = Ledger(place)
         ledger.assign((trial.key, trial.cell, trial.settings) for trial in planned)
         own = metric if callable(metric) else None
-        with watch(planned), shared(graphs, made, place, jobs) as stored:
-            running.run(planned, place, jobs, prepare=Ground(stored, estimators, task, own))
+        with watch(planned), shared(graphs, made, place, elsewhere(jobs, backend)) as stored:
+            running.run(planned, place, jobs, backend, prepare=Ground(stored, estimators, task, own))
         return _read(place, about)
 
 

@@ -140,15 +140,15 @@ def kept(folder: str | PathLike[str] | None) -> Iterator[Path]:
 
 
 @contextmanager
-def shared(data: Graphs, made: list[splits.Split[Any]], folder: Path, jobs: int) -> Iterator[Any]:
-    """The data and the splits for this process; while several run, a file that all of them map into memory.
+def shared(data: Graphs, made: list[splits.Split[Any]], folder: Path, elsewhere: bool) -> Iterator[Any]:
+    """The data and the splits for this process; for trials elsewhere, a file that all map into memory.
 
     What it gives is for :func:`loaded`.
     """
-    if jobs == 1:
+    if not elsewhere:
         yield data, made
         return
-    path = folder / "running" / "data.pt"
+    path = folder.absolute() / "running" / "data.pt"
     graphs = [{k: v for k, v in g.to_dict().items() if isinstance(v, Tensor)} for g in as_list(data)]
     with written(path) as temporary:
         torch.save([isinstance(data, Data), graphs, [vars(split) for split in made]], temporary)

@@ -28,6 +28,7 @@ from clgnn.experiments.plan import (
     trials,
     tuning,
 )
+from clgnn.experiments.workers import connect
 from clgnn.files import written
 
 Watch = Callable[[str, Sequence[Trial]], AbstractContextManager[object]]
@@ -87,7 +88,7 @@ def reproduce(
         tune: searches the grid of the settings first, on the validation nodes of other splits.
         exported: a ``trials.csv`` of another ledger, whose trials are taken in first.
         jobs, backend: see :func:`clgnn.experiments.run.run`.
-        address: the address of a Ray cluster.
+        address: of a Ray cluster; see :func:`clgnn.experiments.workers.connect`.
         watch: is entered while the trials of a name run, to show progress.
 
     Raises:
@@ -97,8 +98,7 @@ def reproduce(
     settings = read_config(config, quick)
     for name in dict.fromkeys(cell[0] for cell in wanted):
         datasets.load(name)  # it is fetched once, and an error shows now rather than in every trial
-    if backend == "ray":
-        running.connect(address)
+    connect(backend, address)
     ledger = Ledger(folder)
     if exported is not None:
         ledger.restore(exported)

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -25,6 +26,7 @@ from clgnn.experiments.ledger import Ledger, now
 from clgnn.experiments.methods import CELL
 from clgnn.experiments.plan import Trial
 from clgnn.experiments.provenance import peak_memory, reset_peak_memory, revision, versions
+from clgnn.experiments.workers import elsewhere, workers
 
 
 @lru_cache(maxsize=2)
@@ -166,34 +168,18 @@ def run(
         planned: the trials.
         folder: the folder of the ledger.
         jobs: how many trials run at a time, each in a process; with more than one, each has one thread.
-        backend: ``"loky"`` for processes on this machine, or ``"ray"`` for the cluster that :func:`connect`
-            connected to, whose workers must see the folder.
+        backend: one of :data:`~clgnn.experiments.workers.BACKENDS`, which
+            :func:`~clgnn.experiments.workers.connect` got ready; its workers must see the folder.
         role: the role of the trials in the ledger.
         prepare: what each trial stands on; by default a dataset of the paper.
     """
-    done = Ledger(folder).finished()
+    place = Path(folder).absolute()  # a worker may be somewhere else
+    done = Ledger(place).finished()
     left = [trial for trial in planned if trial.key not in done]
-    threads = 1 if jobs > 1 or backend == "ray" else None
-    options = {"inner_max_num_threads": 1} if backend == "loky" and jobs > 1 else {}
-    with parallel_config(backend=backend if jobs > 1 or backend == "ray" else "sequential", **options):
+    threads = 1 if elsewhere(jobs, backend) else None
+    with workers(jobs, backend):
         # one at a time: trials take seconds to hours, and none should wait behind another in a batch
         parallel = Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="all" if backend == "ray" else jobs)
         with warnings.catch_warnings():  # a worker whose memory has grown is replaced; no trial is lost
             warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
-            parallel(delayed(work)(folder, trial, role, threads, prepare) for trial in left)
-
-
-def connect(address: str | None = None) -> None:
-    """Connects to a Ray cluster, or starts one on this machine if no address is given.
-
-    Raises:
-        ValueError: if Ray is not installed.
-    """
-    try:
-        import ray
-        from ray.util.joblib import register_ray
-    except ImportError as error:
-        raise ValueError('backend is ray, which is not installed; run pip install "clgnn[ray]"') from error
-    if not ray.is_initialized():
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    register_ray()
+            parallel(delayed(work)(place, trial, role, threads, prepare) for trial in left)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import pandas as pd
 import torch
 from filelock import FileLock
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed
 
 from clgnn.collective.learning import Diverged
 from clgnn.data.graph import Graphs, Mask, as_list, as_mask, by_graph
@@ -24,6 +24,7 @@ from clgnn.estimators.checkpoints import fingerprint
 from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
 from clgnn.estimators.settings import LOWER_IS_BETTER, all_epochs
 from clgnn.experiments.ground import kept, loaded, shared
+from clgnn.experiments.workers import connect, elsewhere, workers
 from clgnn.files import written
 
 try:
@@ -113,6 +114,8 @@ def tune(
     settings: Mapping[str, Any] | None = None,
     folder: str | PathLike[str] | None = None,
     jobs: int = 1,
+    backend: str = "loky",
+    address: str | None = None,
     seed: int = 0,
     watch: Callable[[optuna.Study, int], AbstractContextManager[object]] = lambda study, n: nullcontext(),
 ) -> Tuned:
@@ -131,6 +134,9 @@ def tune(
         folder: keeps every trial, so that the same call goes on after a stop; by default nothing is kept.
         jobs: how many trials run at a time, each in a process of its own. With one, the same seed gives the
             same search, interrupted or not.
+        backend: ``"loky"`` for processes of this machine, or ``"ray"`` for those of a Ray cluster, which must
+            see the folder.
+        address: of a Ray cluster; without one, a cluster is started on this machine.
         seed: of the search and of the models.
         watch: is entered while the trials run, to show progress.
 
@@ -147,6 +153,7 @@ def tune(
         >>> len(found.trials), 2 <= found.settings["hidden_channels"] <= 8
         (2, True)
     """
+    connect(backend, address)
     fixed = dict(settings or {})
     searched = dict(space or globals()["space"](boosted, fixed.get("test_labels", "none")))
     searched = {name: over for name, over in searched.items() if name not in fixed}
@@ -167,11 +174,11 @@ def tune(
     }
     with kept(folder) as place, ExitStack() as stack:
         _claim(place, about)
-        source = stack.enter_context(shared(data, [split], place, jobs))
+        source = stack.enter_context(shared(data, [split], place, elsewhere(jobs, backend)))
         study = _study(place, "minimize" if lower else "maximize")
         _end_killed(study)
         with watch(study, num_trials):
-            _search(place, num_trials, jobs, task, source)
+            _search(place.absolute(), num_trials, jobs, backend, task, source)
         return _found(place, study, fixed, boosted, model.metric_name)
 
 
@@ -185,11 +192,9 @@ class _Task:
     seed: int
 
 
-def _search(place: Path, number: int, jobs: int, task: _Task, source: Any) -> None:
+def _search(place: Path, number: int, jobs: int, backend: str, task: _Task, source: Any) -> None:
     """Runs trials until so many are done, in one process or several."""
-    backend = "loky" if jobs > 1 else "sequential"
-    options = {"inner_max_num_threads": 1} if jobs > 1 else {}
-    with parallel_config(backend=backend, **options):
+    with workers(jobs, backend):
         Parallel(n_jobs=jobs)(delayed(_work)(str(place), number, task, source) for _ in range(jobs))
 
 
