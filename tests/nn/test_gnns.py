@@ -36,6 +36,7 @@ def test_folded_samples_are_the_loop_over_samples(kind, depth, sparse, training,
     """Values and gradients; x dense or sparse; in training with a fixed dropout, and all neighbours."""
     monkeypatch.setattr("clgnn.engine.dropout.dropout_mask", fixed_mask)
     monkeypatch.setattr("clgnn.nn.snowball.dropout_mask", fixed_mask)
+    monkeypatch.setattr("clgnn.engine.pooled.dropout_mask", fixed_mask)
     options = {"num_neighbors": 0} if kind is SAGE else {}
     gnn, x, y = make(kind, num_layers=depth, **options).train(training), graph.x.double(), labels()
     loop = torch.stack([gnn(torch.cat([x, y[:, k]], 1), graph.edge_index) for k in range(5)]).mean(0)

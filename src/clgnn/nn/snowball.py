@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from clgnn.engine.dropout import dropout_mask
+from clgnn.engine.pooled import pieces
 from clgnn.engine.propagation import SparseMatrix
 from clgnn.nn.labelled import OneOperator, around, linears, split_linear, uniform
 
@@ -90,17 +91,6 @@ PIECE = 2**19
 """About so many numbers of a layer are worked on at a time: what is added up stays in the cache."""
 
 
-def _pieces(nodes: int, samples: int, width: int) -> Iterator[tuple[slice, slice]]:
-    """Ranges of nodes, and of their rows, of which each node has one for each sample.
-
-    They are multiples of 64 nodes, so that pieces draw the same bits for dropout as all rows at once do.
-    """
-    step = max(1, PIECE // (64 * samples * width)) * 64
-    for first in range(0, nodes, step):
-        last = min(nodes, first + step)
-        yield slice(first, last), slice(first * samples, last * samples)
-
-
 def _add_products(total: Tensor, rows: slice, blocks: Sequence[Tensor], weights: Sequence[Tensor]) -> None:
     """``total += Σ_j B_j W_j`` for these rows, in place; a block may end before them."""
     for block, weight in zip(blocks, weights, strict=True):
@@ -149,12 +139,12 @@ class _Layers(torch.autograd.Function):
         gathered, slopes = [of_labels.reshape(n * k, c)], []
         twice = 2 * from_x  # which is exact, and so are weights times two
         room = of_labels.new_empty(n * k, h)  # for one layer at a time: new memory takes time
-        scratch = of_labels.new_empty(next(_pieces(n, k, h))[1].stop, h)
+        scratch = of_labels.new_empty(next(pieces(n, k, h, PIECE))[1].stop, h)
         for layer, weight in enumerate(weights):
             dropped = room[: counts[layer] * k]
             slope = torch.empty_like(dropped) if any(ctx.needs_input_grad) else None
             parts = [part.t() for part in (2 * weight).split([c, *[h] * layer], dim=1)]
-            for nodes, rows in _pieces(counts[layer], k, h):
+            for nodes, rows in pieces(counts[layer], k, h, PIECE):
                 t = scratch[: rows.stop - rows.start]
                 t.view(-1, k, h).copy_(twice[nodes, None, layer * h : (layer + 1) * h])
                 _add_products(t, rows, gathered, parts)
@@ -185,7 +175,7 @@ class _Layers(torch.autograd.Function):
             """The gradient of a block, ``[n, K, ..]``, from all layers that see it."""
             grad = room[: counts[number] * k] if number else torch.empty_like(gathered[0])
             first, *later = [blocks_of[number] for blocks_of in blocks[number:]]
-            for _, rows in _pieces(counts[number], k, h):
+            for _, rows in pieces(counts[number], k, h, PIECE):
                 torch.mm(before_tanh[0][rows], first, out=grad[rows])
                 _add_products(grad[rows], rows, before_tanh[1:], later)
             by_node = grad.view(counts[number], k, -1)
@@ -196,7 +186,7 @@ class _Layers(torch.autograd.Function):
             of_next = own[-1].unsqueeze(1) if layer == depth - 1 else of_block(layer + 1)
             grad = operators[layer + 1].transpose_product(of_next).expand(-1, k, -1).contiguous()
             into = of_weights[layer].split([c, *[h] * layer], dim=1)
-            for nodes, rows in _pieces(counts[layer], k, h):
+            for nodes, rows in pieces(counts[layer], k, h, PIECE):
                 piece = grad[nodes].mul_(slopes[layer][rows].view(-1, k, h))
                 torch.sum(piece, dim=1, out=from_x[nodes, layer * h : (layer + 1) * h])
                 transposed = piece.view(-1, h).t()
