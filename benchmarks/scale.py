@@ -81,20 +81,24 @@ def step_bandwidth(num_edges: int, num_samples: int = 10) -> dict[str, float]:
     read. A copy counts what it reads and what it writes. The gathers alone are the limit of what random rows
     allow on this machine.
     """
-    import torch
-
     classes, h, p, k, n = 5, 16, 16, num_samples, num_edges // 10
     entries = num_edges + n
     rows = entries * (4 * (4 * h + k * classes) + 5 * 8)
     nodes = 4 * n * (2 * p + 4 * k * classes) + 2 * n * k * h
-    source = torch.zeros(2**27)
-    target = torch.empty_like(source)
-    copied = 2 * source.nbytes / _median_seconds(lambda: target.copy_(source))
-    del source, target
+    copied = _copy_bandwidth()
     alone = {width: _gather_seconds(n, entries, width) for width in (h, k * classes)}
     gathered = rows / (4 * alone[h] + alone[k * classes])
     seconds = step_seconds(num_edges, num_samples)
     return {"step": (rows + nodes) / seconds, "gather": gathered, "copy": copied, "seconds": seconds}
+
+
+def _copy_bandwidth() -> float:
+    """Bytes per second."""
+    import torch
+
+    source = torch.zeros(2**27)
+    target = torch.empty_like(source)
+    return 2 * source.nbytes / _median_seconds(lambda: target.copy_(source))
 
 
 def _gather_seconds(nodes: int, entries: int, width: int) -> float:
