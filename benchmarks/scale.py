@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,39 +69,62 @@ def step_seconds(num_edges: int, num_samples: int = 10) -> float:
     x = torch.rand(nodes, 16, generator=generator)
     y = torch.randint(5, (nodes,), generator=generator)
     step = our_step("gcn", Graph(x, edge_index, None, (nodes,)), y, num_samples)
-    step()
-    times = []
-    for _ in range(5):
-        began = time.perf_counter()
-        step()
-        times.append(time.perf_counter() - began)
-    return statistics.median(times)
+    return _median_seconds(step)
 
 
 def step_bandwidth(num_edges: int, num_samples: int = 10) -> dict[str, float]:
-    """Bytes per second that a step of our GCN moves on a generated graph, and those of a plain copy.
+    """Bytes per second that a step of our GCN moves on a generated graph; of its gathers alone; of a copy.
 
-    What a step must move: for each of its five gathers (of X W, of the labels, and in the last layer; two of
-    gradients) an index, a weight and a row for each edge; X twice; the labels of the samples, drawn and
-    gathered; the hidden layer of all samples, written and read, forward and backward. A copy counts what it
-    reads and what it writes.
+    What a step must move: for each of its five gathers (of X W and of the hidden layer, and of their
+    gradients, with h columns; of the labels) an index, a weight and a row for each edge and loop; X twice;
+    the labels of the samples, drawn and gathered; a byte for each number of the hidden layer, written and
+    read. A copy counts what it reads and what it writes. The gathers alone are the limit of what random rows
+    allow on this machine.
     """
+    classes, h, p, k, n = 5, 16, 16, num_samples, num_edges // 10
+    entries = num_edges + n
+    rows = entries * (4 * (4 * h + k * classes) + 5 * 8)
+    nodes = 4 * n * (2 * p + 4 * k * classes) + 2 * n * k * h
+    copied = _copy_bandwidth()
+    alone = {width: _gather_seconds(n, entries, width) for width in (h, k * classes)}
+    gathered = rows / (4 * alone[h] + alone[k * classes])
+    seconds = step_seconds(num_edges, num_samples)
+    return {"step": (rows + nodes) / seconds, "gather": gathered, "copy": copied, "seconds": seconds}
+
+
+def _copy_bandwidth() -> float:
+    """Bytes per second."""
     import torch
 
-    classes, h, p, k, n = 5, 16, 16, num_samples, num_edges // 10
-    rows = 4 * num_edges * (3 * h + k * classes + classes) + 5 * 8 * num_edges
-    nodes = 4 * n * (2 * p + 4 * k * classes + 4 * k * h)
     source = torch.zeros(2**27)
     target = torch.empty_like(source)
+    return 2 * source.nbytes / _median_seconds(lambda: target.copy_(source))
+
+
+def _gather_seconds(nodes: int, entries: int, width: int) -> float:
+    """The time of one weighted sum of so many random rows."""
+    import torch
+    import torch.nn.functional as F
+
+    table = torch.rand(nodes, width)
+    index = torch.randint(nodes, (entries,), dtype=torch.int32)
+    offsets = torch.linspace(0, entries, nodes + 1, dtype=torch.float64).int()
+    weight = torch.rand(entries)
+    return _median_seconds(
+        lambda: F.embedding_bag(
+            index, table, offsets, mode="sum", per_sample_weights=weight, include_last_offset=True
+        )
+    )
+
+
+def _median_seconds(function: Callable[[], Any], rounds: int = 5) -> float:
+    """After one call that does not count."""
     times = []
-    for _ in range(5):
+    for _ in range(rounds + 1):
         began = time.perf_counter()
-        target.copy_(source)
+        function()
         times.append(time.perf_counter() - began)
-    copied = 2 * source.nbytes / statistics.median(times)
-    del source, target
-    seconds = step_seconds(num_edges, num_samples)
-    return {"step": (rows + nodes) / seconds, "copy": copied, "seconds": seconds}
+    return statistics.median(times[1:])
 
 
 def edge_bytes(num_edges: int, gnn: str = "gcn") -> float:

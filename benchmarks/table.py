@@ -72,9 +72,10 @@ def markdown(results: list[dict[str, Any]]) -> str:
         lines += [f"| {name} | {s['plain']:.1f} | {s['boosted']:.1f} |" for name, s in last["fits"].items()]
     if "step_seconds" in last:
         times = ", ".join(f"{float(e):.0e}: {s:.3f} s" for e, s in last["step_seconds"].items())
-        step, copy = (last["bandwidth"][name] / 1e9 for name in ("step", "copy"))
+        step, gather, copy = (last["bandwidth"][name] / 1e9 for name in ("step", "gather", "copy"))
         lines += ["", f"A step of our GCN by edges: {times}."]
-        lines.append(f"At 1e7 edges it moves {step:.1f} GB/s; a copy moves {copy:.1f} GB/s.")
+        lines.append(f"At 1e7 edges it moves {step:.1f} GB/s; its gathers alone, of random rows, move")
+        lines[-1] += f" {gather:.1f} GB/s, and a copy {copy:.1f} GB/s."
     if "reference" in last:
         theirs, ours, ratio = last["reference"].values()
         lines += ["", "An epoch of a plain GCN and one with K = 10 on Cora, one thread: the paper's code"]

@@ -1,11 +1,13 @@
 """Sums and products along edges, without a row for each edge, against the same written out."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 from torch_geometric.nn import GATConv, TransformerConv
 
 from clgnn.data.graph import Graph
-from clgnn.engine.attention import attend, dots, ends, keeping
+from clgnn.engine.attention import attend, dots, ends, keeping, largest_of_edges, rows_to_edges, sums_of_edges
 from clgnn.engine.runner import at_once
 
 
@@ -19,10 +21,12 @@ def values(*shape):
     return torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_()
 
 
-def test_attend_is_the_weighted_sum_of_rows_in_values_and_gradients():
+@pytest.mark.parametrize("pairs", [0, 12, 2**20], ids=["one sample at a time", "two", "all"])
+def test_attend_is_the_weighted_sum_of_rows_in_values_and_gradients(pairs, monkeypatch):
+    monkeypatch.setattr("clgnn.engine.attention.SPREAD", pairs)
     left, right = several_edges()
-    weight, x = values(6, 2), values(5, 2, 3)
-    expected = torch.zeros(4, 2, 3, dtype=torch.float64).index_add(0, left, weight.unsqueeze(2) * x[right])
+    weight, x = values(6, 3), values(5, 3, 2)
+    expected = torch.zeros(4, 3, 2, dtype=torch.float64).index_add(0, left, weight.unsqueeze(2) * x[right])
     of = ends(left, right, (4, 5))
     assert torch.allclose(attend(of, weight, x), expected)
     assert torch.autograd.gradcheck(lambda w, h: attend(of, w, h), (weight, x))
@@ -35,6 +39,30 @@ def test_dots_are_the_products_of_both_ends_in_values_and_gradients(monkeypatch)
     of = ends(left, right, (4, 5))
     assert torch.allclose(dots(of, a, b), (a[left] * b[right]).sum(-1))
     assert torch.autograd.gradcheck(lambda x, y: dots(of, x, y), (a, b))
+
+
+@pytest.mark.parametrize("sorted_once", [True, False])
+def test_rows_and_sums_of_edges_are_those_of_torch_in_values_and_gradients(sorted_once):
+    index = several_edges()[0]
+    nodes, edges = values(4, 2, 3), values(6, 2, 3)
+    with keeping(torch.stack(several_edges())) if sorted_once else nullcontext():
+        assert torch.equal(rows_to_edges(nodes, index), nodes[index])
+        assert torch.autograd.gradcheck(lambda x: rows_to_edges(x, index), (nodes,))
+        sums = sums_of_edges(edges, index, 4)
+        assert torch.allclose(sums, torch.zeros_like(nodes).index_add(0, index, edges))
+        assert torch.autograd.gradcheck(lambda x: sums_of_edges(x, index, 4), (edges,))
+
+
+def test_largest_of_edges_is_that_of_torch():
+    """Also of negative numbers; 0 where there is no edge; only where no gradient is needed."""
+    index, x = several_edges()[0], values(6, 2, 3).detach() - 5
+    places = index.view(-1, 1, 1).expand_as(x)
+    expected = torch.zeros(4, 2, 3, dtype=torch.float64)
+    expected = expected.scatter_reduce(0, places, x, "amax", include_self=False)
+    assert largest_of_edges(x, index, 4) is None
+    with keeping(torch.stack(several_edges())):
+        assert torch.equal(largest_of_edges(x, index, 4), expected)
+        assert largest_of_edges(x.requires_grad_(), index, 4) is None
 
 
 def test_edges_are_sorted_once_for_a_graph_and_others_apart():

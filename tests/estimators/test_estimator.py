@@ -220,6 +220,7 @@ def test_parameters_are_stored_cloned_and_shown(graph, train):
         ("lr", "0.1"),
         ("lr", float("nan")),
         ("memory_budget", 0),
+        ("precision", "float16"),
         ("device", "tpu"),
         ("device", "cuda:99"),
         ("num_iterations", -1),
@@ -439,6 +440,26 @@ def test_autocast_to_bfloat16_works(gnn, graph, train, val):
         proba = model.predict_proba(graph)
     assert proba.dtype == torch.float32
     assert torch.allclose(proba.sum(dim=1), torch.ones(24), atol=1e-2)
+
+
+@pytest.mark.parametrize("gnn", ["gcn", "sage", "tk", lambda i, o: GATConv(i, o)])
+def test_bfloat16_is_close_to_float32_and_the_same_for_a_seed(gnn, graph, train, val, tmp_path):
+    settings = {"gnn": gnn, "num_layers": 2, "dropout": 0.0, "num_iterations": 1, "calibrate": False}
+    exact, rough, again = (
+        quick(**settings, precision=precision).fit(graph, train, val)
+        for precision in ("float32", "bfloat16", "bfloat16")
+    )
+    proba = rough.predict_proba(graph)
+    assert proba.dtype == torch.float32
+    assert torch.equal(proba, again.predict_proba(graph))
+    assert not torch.equal(proba, exact.predict_proba(graph))
+    assert torch.allclose(proba, exact.predict_proba(graph), atol=0.05)
+    assert all(p.dtype == torch.float32 for p in rough.components_[0].parameters())
+    if gnn == "gcn":
+        rough.save(tmp_path / "model")
+        loaded = CollectiveClassifier.load(tmp_path / "model")
+        assert loaded.precision == "bfloat16"
+        assert torch.equal(loaded.predict_proba(graph), proba)
 
 
 def test_adapt_goes_on_from_the_weights_of_each_iteration(graph, train, val):

@@ -4,7 +4,9 @@ import pytest
 import torch
 from torch_geometric.nn import GCNConv, GINConv, SAGEConv
 
+from clgnn.data.graph import Graph
 from clgnn.engine.propagation import propagation
+from clgnn.engine.rings import rings
 from clgnn.nn import GCN, GIN, SAGE, ColumnNetwork, Krylov, NIPMean, Snowball
 from clgnn.nn.snowball import _Layers
 
@@ -34,6 +36,7 @@ def test_folded_samples_are_the_loop_over_samples(kind, depth, sparse, training,
     """Values and gradients; x dense or sparse; in training with a fixed dropout, and all neighbours."""
     monkeypatch.setattr("clgnn.engine.dropout.dropout_mask", fixed_mask)
     monkeypatch.setattr("clgnn.nn.snowball.dropout_mask", fixed_mask)
+    monkeypatch.setattr("clgnn.engine.pooled.dropout_mask", fixed_mask)
     options = {"num_neighbors": 0} if kind is SAGE else {}
     gnn, x, y = make(kind, num_layers=depth, **options).train(training), graph.x.double(), labels()
     loop = torch.stack([gnn(torch.cat([x, y[:, k]], 1), graph.edge_index) for k in range(5)]).mean(0)
@@ -128,6 +131,24 @@ def test_snowball_has_the_gradients_of_its_values(p, graph, monkeypatch):
     shapes = [(24, 2, 3), (24, 3 * 2), (2, 3), (2, 5), (2, 7)]  # two samples, three layers of two channels
     values = [torch.randn(s, generator=generator, dtype=torch.float64).requires_grad_() for s in shapes]
     assert torch.autograd.gradcheck(lambda y, x, *weights: _Layers.apply([a] * 4, y, x, p, *weights), values)
+
+
+@pytest.mark.parametrize("p", [0.25, 0.3, 0.5])
+def test_snowball_in_pieces_is_the_whole(p, monkeypatch):
+    """Also where later layers have fewer rows, and with the same random numbers."""
+    line = torch.arange(399)
+    graph = Graph(torch.rand(400, 5).double(), torch.stack([line, line + 1]), None, (400,))
+    gnn = make(Snowball, 5 + 3, num_layers=2, dropout=p).train()
+    part, nodes = rings(gnn, graph, torch.arange(400) % 5 == 4)
+    assert len({operator.csr.size(0) for operator in part.operators}) == 3
+    y, results = labels(400)[nodes], []
+    for piece in (1, 2**20):
+        monkeypatch.setattr("clgnn.nn.snowball.PIECE", piece)
+        torch.manual_seed(1)
+        out = gnn.run(part.x, part.operators, y)
+        results.append([out, *torch.autograd.grad(out.pow(2).sum(), list(gnn.parameters()))])
+    for in_pieces, whole in zip(*results, strict=True):
+        assert torch.allclose(in_pieces, whole, atol=1e-10)
 
 
 def test_krylov_is_its_formula(graph):

@@ -118,6 +118,7 @@ _SETTINGS: list[tuple[str, str, Any, str, str]] = [
     ("--seed", "seed", COUNT_0, "Set the random seed.", _RUN),
     ("--device", "device", str, "Compute on cpu, on cuda, or on a GPU if there is one (auto).", _RUN),
     ("--memory-budget", "memory_budget", ABOVE_0, "Let the samples of a step keep this many GiB.", _RUN),
+    ("--precision", "precision", click.Choice(["float32", "bfloat16"]), "Multiply in this precision.", _RUN),
 ]  # fmt: skip
 OPTION_OF = {"gnn": "--gnn", **{name: option for option, name, _, _, _ in _SETTINGS}}
 """The option of each setting, for messages in the words of the command line."""

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from clgnn.data.graph import Graph
-from clgnn.engine.runner import Propagation, Runner, call
+from clgnn.engine.runner import Precision, Propagation, Runner, call
 from clgnn.nn import NAMES
 
 Factory: TypeAlias = Callable[[int, int], nn.Module]
@@ -49,6 +49,7 @@ def build(
     dropout: float = 0.5,
     propagation: Propagation = "auto",
     memory_budget: float | None = None,
+    precision: Precision = "float32",
     width: int | None = None,
     num_relations: int = 1,
 ) -> Component:
@@ -63,7 +64,7 @@ def build(
         outputs: columns of the head.
         hidden_channels, num_layers, dropout: of a named GNN; ``hidden_channels`` also is the
             ``out_channels`` of a factory.
-        propagation, memory_budget: of the :class:`~clgnn.engine.runner.Runner`.
+        propagation, memory_budget, precision: of the :class:`~clgnn.engine.runner.Runner`.
         width: the columns of Z, if they are known; else the module is run to see them.
         num_relations: the types of edges, for a named GNN that has weights for each.
 
@@ -92,9 +93,11 @@ def build(
         if "edge_type" in inspect.signature(NAMES[gnn].forward).parameters:
             options["num_relations"] = num_relations
         module: nn.Module = NAMES[gnn](in_channels, hidden_channels, outputs, **options).to(device)
-        return Component(module, nn.Identity(), Runner(module, propagation, memory_budget), columns)
+        return Component(
+            module, nn.Identity(), Runner(module, propagation, memory_budget, precision), columns
+        )
     module = copy.deepcopy(gnn) if isinstance(gnn, nn.Module) else _made(gnn, in_channels, hidden_channels)
-    runner = Runner(module.to(device), propagation, memory_budget)
+    runner = Runner(module.to(device), propagation, memory_budget, precision)
     if width is None:
         width = _representation(runner, graph, columns).size(1)
     return Component(module, nn.Linear(width, outputs).to(device), runner, columns)

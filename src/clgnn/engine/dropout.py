@@ -31,10 +31,23 @@ def dropout_mask(h: Tensor, p: float) -> Tensor | None:
     if p == 0.5:  # one bit is enough, and a table has what eight of them mean
         octets = _random(-(-h.numel() // 8), torch.uint8).int()
         return _EIGHT.to(h.dtype).index_select(0, octets).view(-1)[: h.numel()].view(h.shape)
-    kind, levels = (torch.int8, 2**8) if float(p * 2**8).is_integer() else (torch.int16, 2**16)
-    dropped = min(round(p * levels), levels - 1)
+    kind, levels, dropped = _levels(p)
     kept = _random(h.numel(), kind).view(h.shape) >= dropped - levels // 2
     return kept.to(h.dtype).mul_(levels / (levels - dropped))
+
+
+def kept_factor(p: float, device: torch.device) -> float:
+    """What dropout multiplies with what it keeps."""
+    if p == 1:
+        return 0.0
+    _, levels, dropped = _levels(p)
+    return levels / (levels - dropped) if device.type == "cpu" else 1 / (1 - p)
+
+
+def _levels(p: float) -> tuple[torch.dtype, int, int]:
+    """A type of random integers, how many there are, and how many of them are dropped."""
+    kind, levels = (torch.int8, 2**8) if float(p * 2**8).is_integer() else (torch.int16, 2**16)
+    return kind, levels, min(round(p * levels), levels - 1)
 
 
 _EIGHT = 2.0 * (torch.arange(256).unsqueeze(1) >> torch.arange(8) & 1)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from clgnn.data.derived import derived
+from clgnn.engine.attention import rows_to_edges
 
 Handler: TypeAlias = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -178,13 +179,13 @@ def taken(x: LabelledFeatures) -> LabelledFeatures:
         x.each, x.paired = whole(one) * factor, None
     elif x.gathered is not None and isinstance(of_sample := x.gathered[2], LabelledFeatures):
         source, index, _ = x.gathered
-        x.each, x.gathered = whole(source).index_select(0, index) * whole(of_sample), None
+        x.each, x.gathered = rows_to_edges(whole(source), index) * whole(of_sample), None
     elif x.gathered is not None:
         source, index, weight = x.gathered
         source = taken(source)
 
         def take(part: Tensor) -> Tensor:
-            rows = part.index_select(0, index)
+            rows = rows_to_edges(part, index)
             return rows if weight is None else rows * weight.view(-1, *[1] * (part.dim() - 1))
 
         assert source.each is not None

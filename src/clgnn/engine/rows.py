@@ -14,7 +14,7 @@ from torch import Tensor
 
 from clgnn.data.derived import derived
 from clgnn.data.sparse import torch_csr
-from clgnn.engine.attention import attend, dots, ends
+from clgnn.engine.attention import attend, dots, ends, largest_of_edges, sums_of_edges
 from clgnn.engine.elementwise import elementwise
 from clgnn.engine.features import (
     LabelledFeatures,
@@ -76,7 +76,7 @@ def scatter_add(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         a = _summing(index, chosen, weight, (rows, size_of(inner)[0]), source.dtype)
         total = mapped(inner, lambda part: a @ part)
     else:
-        total = mapped(source, lambda part: part.new_zeros(rows, *part.shape[1:]).index_add(0, index, part))
+        total = mapped(source, lambda part: sums_of_edges(part, index, rows))
     if not _is_zero(target):
         total = elementwise(torch.add, (target, total), {})
     return become(target, total)
@@ -121,6 +121,10 @@ def scatter_reduce(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if not mine(target) or not mine(source) or not plain or dim % len(size_of(target)) != 0:
         raise Unsupported("a reduction into other than the rows of its samples")
     each = whole(source)
+    if _is_zero(target) and args[4:] == () and kwargs == {"reduce": "amax", "include_self": False}:
+        largest = largest_of_edges(each, index.reshape(-1), size_of(target)[0])
+        if largest is not None:
+            return become(target, LabelledFeatures(largest))
     places = index.reshape(-1, *[1] * (each.dim() - 1)).expand_as(each)
     result = whole(target).contiguous().scatter_reduce(0, places, each, *args[4:], **kwargs)
     return become(target, LabelledFeatures(result))
@@ -181,7 +185,8 @@ def _dots(one: LabelledFeatures, other: Tensor) -> LabelledFeatures:
         x = whole(one)
         x = x.flatten(2, -2) if x.dim() > 3 else x.unsqueeze(2)  # [N, K, heads, c]
         factors = other.reshape(-1, other.size(-1))
-        found = torch.stack([x[:, :, head] @ factor for head, factor in enumerate(factors)], dim=2)
+        heads = [x.squeeze(2)] if x.size(2) == 1 else x.unbind(2)
+        found = torch.stack([head @ factor for head, factor in zip(heads, factors, strict=True)], dim=2)
         return LabelledFeatures(found.view(*found.shape[:2], *size_of(one)[1:-1]))
     assert one.gathered is not None
     assert other.gathered is not None

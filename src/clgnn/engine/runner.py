@@ -25,6 +25,7 @@ OF_EDGES = ("edge_weight", "edge_attr", "edge_type")
 """What a graph may have of its edges, and a GNN may take."""
 Edges: TypeAlias = tuple[Tensor, dict[str, Any]]
 Propagation: TypeAlias = Literal["auto", "edge_index"]
+Precision: TypeAlias = Literal["float32", "bfloat16"]
 
 
 class Runner:
@@ -41,6 +42,7 @@ class Runner:
         propagation: ``"auto"`` gives PyG's layers a sparse matrix in place of ``edge_index`` where they give
             the same with it; ``"edge_index"`` never does.
         memory_budget: bytes that the samples may keep for a gradient step; None for no limit.
+        precision: ``"bfloat16"`` runs the GNN under ``torch.autocast``; weights and results stay as they are.
 
     Example:
         >>> import torch
@@ -51,9 +53,14 @@ class Runner:
     """
 
     def __init__(
-        self, gnn: nn.Module, propagation: Propagation = "auto", memory_budget: float | None = None
+        self,
+        gnn: nn.Module,
+        propagation: Propagation = "auto",
+        memory_budget: float | None = None,
+        precision: Precision = "float32",
     ) -> None:
         self.gnn, self.propagation, self.memory_budget = gnn, propagation, memory_budget
+        self.precision = precision
         inner = getattr(gnn, "_orig_mod", gnn)  # torch.compile hides what a module takes
         self.takes = frozenset(inspect.signature(inner.forward).parameters)
         # What the first calls find out:
@@ -66,6 +73,12 @@ class Runner:
 
         Of :class:`~clgnn.engine.rings.Rings` it has the rows of the targets alone.
         """
+        if self.precision == "float32":
+            return self._mean(graph, labels)
+        with torch.autocast(labels.device.type, torch.bfloat16):
+            return self._mean(graph, labels).to(labels.dtype)
+
+    def _mean(self, graph: Graph, labels: Tensor) -> Tensor:
         n, k = labels.shape[:2]
         size = chunk_size(n, k, self.memory_budget, lambda: self._bytes_per_row(graph, labels))
         if size >= k:
@@ -89,7 +102,8 @@ class Runner:
             z: Tensor = self.gnn(graph.x, edges[0], labels=labels, **edges[1])
             return z
         if self.at_once is None:
-            self.at_once = agrees(self.gnn, graph, _two(labels), edges)
+            with torch.autocast(labels.device.type, enabled=False):  # bfloat16 would differ anyway
+                self.at_once = agrees(self.gnn, graph, _two(labels), edges)
         together = at_once if self.at_once else in_a_loop
         return together(self.gnn, graph, labels, edges)
 
@@ -116,7 +130,8 @@ class Runner:
         if not graph.simple or (graph.edge_weight is not None and not weighted):
             return plain  # a matrix would lose an edge, or bring weights that the module does not take
         if weighted not in self.takes_adjacency:
-            found = _takes_adjacency(self.gnn, graph, labels[:, :1], plain)
+            with torch.autocast(labels.device.type, enabled=False):
+                found = _takes_adjacency(self.gnn, graph, labels[:, :1], plain)
             self.takes_adjacency[weighted] = found
         return (adjacency(graph), {}) if self.takes_adjacency[weighted] else plain
 

@@ -75,6 +75,9 @@ class CollectiveClassifier(Collective):
             is the same. With dropout, chunks drop other elements than one pass does, and batch normalisation
             is over each chunk: another budget then is like another seed. The same budget and the same seed
             give the same bits, however much memory is free.
+        precision: ``"bfloat16"`` runs the GNN under ``torch.autocast``, which takes less time on machines
+            that multiply such numbers faster. Weights and results stay float32, and so do predictions of a
+            ``StoredGraph`` in a stream.
         device: ``"auto"`` takes a GPU if there is one.
         seed: the same seed gives the same model on the same machine.
         class_weight: None, ``"balanced"``, or a dict with one weight for each class, in the loss.

@@ -91,7 +91,8 @@ def representation(step: Step, graph: Graph) -> Tensor:
     """
     runner = step.component.runner
     if not isinstance(step.component.head, nn.Linear):
-        runner = Runner(_without_readout(step.component.gnn), runner.propagation, runner.memory_budget)
+        gnn = _without_readout(step.component.gnn)
+        runner = Runner(gnn, runner.propagation, runner.memory_budget, runner.precision)
     runner.gnn.eval()
     return torch.stack([runner.mean(graph, labels) for labels in step.inputs]).mean(dim=0)
 

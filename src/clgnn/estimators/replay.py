@@ -150,6 +150,7 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
             dropout=float(self.dropout),
             propagation=self.propagation,
             memory_budget=None if self.memory_budget is None else float(self.memory_budget) * 2**30,
+            precision=self.precision,
             width=width,
             num_relations=1 if graph.edge_type is None else int(graph.edge_type.max()) + 1,
         )

@@ -41,6 +41,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "inference_masks": ("sampled", "all"),
     "sampling": ("systematic", "iid"),
     "propagation": ("auto", "edge_index"),
+    "precision": ("float32", "bfloat16"),
     **dict.fromkeys(("carry_weights", "keep_best", "calibrate", "learn_observed"), (True, False)),
 }
 
@@ -182,6 +183,7 @@ class CollectiveSettings:
     metric: str | Callable[[Any, Any], float] | None = None
     propagation: Literal["auto", "edge_index"] = "auto"
     memory_budget: float | None = 4.0
+    precision: Literal["float32", "bfloat16"] = "float32"
     device: str = "auto"
     seed: int = 0
 

@@ -11,9 +11,10 @@ from torch import Tensor, nn
 
 from clgnn.engine.dropout import dropout
 from clgnn.engine.packed import Packed
+from clgnn.engine.pooled import mean_of_relu
 from clgnn.engine.propagation import SparseMatrix
 from clgnn.engine.row_blocks import Operator
-from clgnn.nn.labelled import OneOperator, gathered, layer_by_layer, linears, of_features, of_labels
+from clgnn.nn.labelled import OneOperator, around, gathered, layer_by_layer, linears, of_features, of_labels
 
 
 class GCN(OneOperator):
@@ -82,6 +83,9 @@ class GCN(OneOperator):
         if i == self.depth - 1:
             out: Tensor = layer(a @ h)
             return out
+        if i == 0 and self.depth == 2 and isinstance(a, SparseMatrix) and isinstance(labels, Tensor):
+            p = self.dropout if self.training else 0.0
+            return mean_of_relu(a @ h + layer.bias, around(a, labels), of_labels(labels, layer.weight), p)
         if i == 0:
             z = gathered(a, a @ h + layer.bias, labels, of_labels(labels, layer.weight))  # [n, K, h]
         else:

@@ -10,9 +10,19 @@ from torch import Tensor, nn
 
 from clgnn.engine.dropout import dropout
 from clgnn.engine.packed import Packed
+from clgnn.engine.pooled import mean_of_relu
 from clgnn.engine.propagation import SparseMatrix, sample_neighbors
 from clgnn.engine.row_blocks import Operator, RowBlock, own_rows
-from clgnn.nn.labelled import OneOperator, gathered, layer_by_layer, linears, of_features, of_labels, own
+from clgnn.nn.labelled import (
+    OneOperator,
+    around,
+    gathered,
+    layer_by_layer,
+    linears,
+    of_features,
+    of_labels,
+    own,
+)
 
 
 class SAGE(OneOperator):
@@ -85,6 +95,11 @@ class SAGE(OneOperator):
             mine, theirs = h.chunk(2, dim=1)
             # of rows in pieces, all columns are gathered: theirs alone would be copied for each piece
             theirs = (mean @ h).chunk(2, dim=1)[1] if isinstance(a, RowBlock) else mean @ theirs.contiguous()
+            if self.depth == 2 and isinstance(a, SparseMatrix) and isinstance(labels, Tensor):
+                both = torch.cat([own_rows(a, labels), around(mean, labels)], dim=2)
+                weight = torch.cat([of_labels(labels, of.weight) for of in (layer, gather)], dim=1)
+                p = self.dropout if self.training else 0.0
+                return mean_of_relu(own_rows(a, mine) + theirs + layer.bias, both, weight, p)
             z = own(a, mine, labels, of_labels(labels, layer.weight))
             z = z + gathered(mean, theirs + layer.bias, labels, of_labels(labels, gather.weight))  # [n, K, h]
         elif i < self.depth - 1:

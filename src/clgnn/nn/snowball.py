@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from clgnn.engine.dropout import dropout_mask
+from clgnn.engine.pooled import pieces
 from clgnn.engine.propagation import SparseMatrix
 from clgnn.nn.labelled import OneOperator, around, linears, split_linear, uniform
 
@@ -86,16 +87,8 @@ class Snowball(OneOperator):
         return out
 
 
-PIECE = 2**17
-"""So many numbers of a layer are worked on at a time: what is added up stays in the cache."""
-
-
-def _pieces(nodes: int, samples: int, width: int) -> Iterator[tuple[slice, slice]]:
-    """Ranges of nodes, and of their rows, of which each node has one for each sample."""
-    step = max(1, PIECE // (samples * width))
-    for first in range(0, nodes, step):
-        last = min(nodes, first + step)
-        yield slice(first, last), slice(first * samples, last * samples)
+PIECE = 2**19
+"""About so many numbers of a layer are worked on at a time: what is added up stays in the cache."""
 
 
 def _add_products(total: Tensor, rows: slice, blocks: Sequence[Tensor], weights: Sequence[Tensor]) -> None:
@@ -105,18 +98,31 @@ def _add_products(total: Tensor, rows: slice, blocks: Sequence[Tensor], weights:
         total[: len(piece)].addmm_(piece, weight)
 
 
-def _tanh_(x: Tensor) -> Tensor:
-    """``tanh(x) = 2 σ(2x) - 1``, in place: torch computes the sigmoid faster than tanh."""
-    return x.mul_(2).sigmoid_().mul_(2).sub_(1)
+def _tanh_of_half_(x: Tensor) -> Tensor:
+    """``tanh(x / 2) = 2 σ(x) - 1``, in place: torch computes the sigmoid faster than tanh."""
+    return torch.add(x.new_tensor(-1), x.sigmoid_(), alpha=2, out=x)
+
+
+def _dropped(t: Tensor, p: float, out: Tensor, slope: Tensor | None) -> None:
+    """``out = M t`` with a mask M of dropout, and ``slope = M (1 - t²)``, its slope before the tanh."""
+    kept = dropout_mask(t, p)
+    if kept is None:
+        out.copy_(t)
+        kept = t.new_ones(()).expand_as(t)
+    else:
+        torch.mul(t, kept, out=out)
+    if slope is not None:
+        torch.addcmul(kept, out, t, value=-1, out=slope)
 
 
 class _Layers(torch.autograd.Function):
     """The hidden layers for all samples: the mean of ``A [Y_k | H_1 | .. | H_n]``, ``[n_0, C + n h]``.
 
     Each ``A H_l`` stays a matrix ``[N K, h]`` of its own, and ``A [H_0 | .. | H_l] W`` is summed up block by
-    block in place, forward and backward: nothing is concatenated, and no product is kept. The last layer
-    goes to the output alone, where the mean over the samples can come before the propagation. A layer has as
-    many rows as its operator; they are the first ones of the layer before.
+    block in place, forward and backward: nothing is concatenated, and no product is kept. Of a layer itself,
+    its slope is all that is kept. The last layer goes to the output alone, where the mean over the samples
+    can come before the propagation. A layer has as many rows as its operator; they are the first ones of the
+    layer before.
     """
 
     @staticmethod
@@ -130,25 +136,24 @@ class _Layers(torch.autograd.Function):
     ) -> Tensor:
         (n, k, c), (h, depth) = of_labels.shape, (weights[0].size(0), len(weights))
         counts = [operator.csr.size(0) for operator in operators]
-        gathered, activations, masks = [of_labels.reshape(n * k, c)], [], []
+        gathered, slopes = [of_labels.reshape(n * k, c)], []
+        twice = 2 * from_x  # which is exact, and so are weights times two
+        room = of_labels.new_empty(n * k, h)  # for one layer at a time: new memory takes time
+        scratch = of_labels.new_empty(next(pieces(n, k, h, PIECE))[1].stop, h)
         for layer, weight in enumerate(weights):
-            t = of_labels.new_empty(counts[layer] * k, h)
-            kept = dropout_mask(t, p)
-            dropped = t if kept is None else torch.empty_like(t)
-            parts = [part.t() for part in weight.split([c, *[h] * layer], dim=1)]
-            for nodes, rows in _pieces(counts[layer], k, h):
-                piece = t[rows]
-                piece.view(-1, k, h).copy_(from_x[nodes, None, layer * h : (layer + 1) * h])
-                _add_products(piece, rows, gathered, parts)
-                _tanh_(piece)
-                if kept is not None:
-                    torch.mul(piece, kept[rows], out=dropped[rows])
+            dropped = room[: counts[layer] * k]
+            slope = torch.empty_like(dropped) if any(ctx.needs_input_grad) else None
+            parts = [part.t() for part in (2 * weight).split([c, *[h] * layer], dim=1)]
+            for nodes, rows in pieces(counts[layer], k, h, PIECE):
+                t = scratch[: rows.stop - rows.start]
+                t.view(-1, k, h).copy_(twice[nodes, None, layer * h : (layer + 1) * h])
+                _add_products(t, rows, gathered, parts)
+                _dropped(_tanh_of_half_(t), p, dropped[rows], None if slope is None else slope[rows])
             if layer < depth - 1:
                 gathered.append((operators[layer + 1] @ dropped.view(-1, k, h)).view(-1, h))
-            activations.append(t)
-            masks.append(kept)
+            slopes.append(slope)
         ctx.operators, ctx.samples, ctx.counts = operators, k, counts
-        ctx.save_for_backward(*gathered, *activations, *masks, *weights)
+        ctx.save_for_backward(*gathered, *slopes, *weights)
         last = counts[-1]
         means = [block[: last * k].view(last, k, block.size(1)).mean(dim=1) for block in gathered]
         of_last = operators[-1] @ dropped.view(-1, k, h).mean(dim=1)
@@ -158,37 +163,35 @@ class _Layers(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         operators, k, counts, saved = ctx.operators, ctx.samples, ctx.counts, ctx.saved_tensors
         depth = len(counts) - 1
-        gathered, activations, masks, weights = (saved[i * depth : (i + 1) * depth] for i in range(4))
-        c, h = gathered[0].size(1), activations[0].size(1)
+        gathered, slopes, weights = (saved[i * depth : (i + 1) * depth] for i in range(3))
+        h, c = weights[0].shape
         own = (grads[0] / k).split([c, *[h] * depth], dim=1)  # of each of the k samples, by block
         blocks = [weight.split([c, *[h] * layer], dim=1) for layer, weight in enumerate(weights)]
         before_tanh: list[Tensor] = []  # the gradients of the layers l+1, .., n
-        from_x = grads[0].new_zeros(counts[0], depth * h)
+        from_x, room = grads[0].new_zeros(counts[0], depth * h), grads[0].new_empty(counts[0] * k, h)
         of_weights = [torch.zeros_like(weight) for weight in weights]
 
         def of_block(number: int) -> Tensor:
-            grad = torch.zeros_like(gathered[number])
-            grad[: counts[-1] * k].view(-1, k, grad.size(1)).copy_(own[number].unsqueeze(1))
-            later = [blocks_of[number] for blocks_of in blocks[number:]]
-            for _, rows in _pieces(counts[number], k, h):
-                _add_products(grad[rows], rows, before_tanh, later)
-            return grad
+            """The gradient of a block, ``[n, K, ..]``, from all layers that see it."""
+            grad = room[: counts[number] * k] if number else torch.empty_like(gathered[0])
+            first, *later = [blocks_of[number] for blocks_of in blocks[number:]]
+            for _, rows in pieces(counts[number], k, h, PIECE):
+                torch.mm(before_tanh[0][rows], first, out=grad[rows])
+                _add_products(grad[rows], rows, before_tanh[1:], later)
+            by_node = grad.view(counts[number], k, -1)
+            by_node[: counts[-1]] += own[number].unsqueeze(1)
+            return by_node
 
         for layer in reversed(range(depth)):
-            a = operators[layer + 1]
-            if layer == depth - 1:
-                grad = a.transpose_product(own[-1]).repeat_interleave(k, dim=0)
-            else:
-                grad = a.transpose_product(of_block(layer + 1).view(-1, k, h)).view(-1, h)
+            of_next = own[-1].unsqueeze(1) if layer == depth - 1 else of_block(layer + 1)
+            grad = operators[layer + 1].transpose_product(of_next).expand(-1, k, -1).contiguous()
             into = of_weights[layer].split([c, *[h] * layer], dim=1)
-            for nodes, rows in _pieces(counts[layer], k, h):
-                piece = grad[rows]
-                if masks[layer] is not None:
-                    piece.mul_(masks[layer][rows])
-                piece.copy_(torch.ops.aten.tanh_backward(piece, activations[layer][rows]))
-                from_x[nodes, layer * h : (layer + 1) * h] = piece.view(-1, k, h).sum(dim=1)
+            for nodes, rows in pieces(counts[layer], k, h, PIECE):
+                piece = grad[nodes].mul_(slopes[layer][rows].view(-1, k, h))
+                torch.sum(piece, dim=1, out=from_x[nodes, layer * h : (layer + 1) * h])
+                transposed = piece.view(-1, h).t()
                 for block, of_weight in zip(gathered[: layer + 1], into, strict=True):
-                    of_weight.addmm_(piece.t(), block[rows])
-            before_tanh.insert(0, grad)
-        of_labels = of_block(0).view(-1, k, c) if ctx.needs_input_grad[1] else None
+                    of_weight.addmm_(transposed, block[rows])
+            before_tanh.insert(0, grad.view(-1, h))
+        of_labels = of_block(0) if ctx.needs_input_grad[1] else None
         return None, of_labels, from_x, None, *of_weights
