@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
@@ -12,6 +13,7 @@ from torch_geometric.utils import to_undirected
 from clgnn.data.datasets import FACEBOOK100
 
 torch.set_num_threads(1)  # tiny graphs: threads would only wait for each other
+threadpool_limits(1)  # those of numpy and scikit-learn too
 
 
 def make_graph(num_nodes: int = 24, num_features: int = 5, num_classes: int = 3, seed: int = 0) -> Data:
