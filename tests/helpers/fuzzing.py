@@ -142,6 +142,18 @@ def tables(folder):
     edges.to_csv(folder / "edges.csv", index=False)
 
 
+def row(key, cell, trial):
+    """A trial of a ledger."""
+    dataset, labels, percent, method = cell
+    return {
+        "key": key, "dataset": dataset, "train_labels": labels, "test_label_percent": percent, "method": method, "trial": trial,
+        "settings": {"lr": 0.01}, "status": "done", "metrics": {"accuracy": 0.5 + trial / 10, "balanced_accuracy": 0.5}, "validation": 0.5,
+        "iterations": [0.4, 0.5], "reliability": {"confidence": [None, 0.9], "accuracy": [None, 0.8], "count": [0, 9]},
+        "predictions": b"\x00\x01", "seconds": 1.0, "predict_seconds": 0.1, "peak_memory": 100.0, "versions": {"torch": "2"},
+        "revision": "a", "finished": "2026-01-01T00:00:00+00:00",
+    }  # fmt: skip
+
+
 class Room:
     """A folder in which a command runs, beside things that it must leave alone."""
 
