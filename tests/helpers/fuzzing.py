@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import time
+import warnings
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
@@ -198,7 +199,9 @@ class Room:
         """
         before = self.files()
         os.chdir(self.place)
-        result = CliRunner().invoke(main, [str(a) for a in arguments])
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")  # here too, a warning is a line
+            result = CliRunner().invoke(main, [str(a) for a in arguments])
         error = result.exception
         if error is not None and not isinstance(error, SystemExit):
             raise AssertionError(f"a traceback from {arguments}") from error
