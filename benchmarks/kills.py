@@ -1,6 +1,6 @@
 """Commands that are interrupted at random moments, and then run again: the result is that of a quiet run.
 
-    python -m benchmarks.kills --number 1000 --out kills
+    python -m benchmarks.kills --number 1000 --out /dev/shm/kills
     python -m benchmarks.kills --way full --number 200 --out full
 
 Ways to interrupt ``fit``, ``compare``, ``reproduce``, ``predict`` and ``tune``: ``kill`` (SIGKILL at a random
@@ -19,6 +19,7 @@ Each case is a line of ``cases.jsonl`` in ``--out``; the same command goes on af
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import random
@@ -221,6 +222,8 @@ class Arena:
             shutil.rmtree("out", ignore_errors=True)
         os.chdir(here)
         shutil.rmtree(self.folder / "model")
+        gc.collect()
+        gc.freeze()  # a trial collects garbage: not among all that was imported, in each process anew
 
     def fresh(self) -> Path:
         place = self.folder / "place"
@@ -291,8 +294,10 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     import torch
+    from threadpoolctl import threadpool_limits
 
     torch.set_num_threads(1)
+    threadpool_limits(1)
     given.out.mkdir(parents=True, exist_ok=True)
     record = given.out / "cases.jsonl"
     cases = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []

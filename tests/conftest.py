@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
@@ -14,6 +15,7 @@ from clgnn.data.datasets import FACEBOOK100
 
 torch.set_num_threads(1)  # tiny graphs: threads would only wait for each other
 os.environ["OMP_NUM_THREADS"] = "1"  # so in the processes that tests start
+threadpool_limits(1)  # those of numpy and scikit-learn too
 
 
 def make_graph(num_nodes: int = 24, num_features: int = 5, num_classes: int = 3, seed: int = 0) -> Data:

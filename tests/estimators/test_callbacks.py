@@ -192,6 +192,12 @@ def test_a_loss_of_ones_own(fitted, graph):
     assert not same(smooth, fitted(), graph)
 
 
+@pytest.mark.parametrize("name", ["optimizer", "scheduler", "loss", "metric"])
+def test_a_function_that_gives_nothing_is_refused(name, fitted):
+    with pytest.raises(ValueError, match=f"{name} gives NoneType; expected"):
+        fitted(**{name: lambda *_: None})
+
+
 @pytest.mark.parametrize("name", ["optimizer", "scheduler", "loss"])
 def test_what_is_no_function_is_refused(fitted, name):
     with pytest.raises(ValueError, match=f"{name} is 'magic'; expected .*a function"):

@@ -244,6 +244,11 @@ def test_parameters_are_stored_cloned_and_shown(graph, train):
         ("metric", "auc"),
         ("metric", "rmse"),
         ("gnn", 3),
+        ("labels", torch.ones(3)),
+        ("learn_observed", torch.ones(3)),
+        ("metric", torch.ones(3)),
+        ("lr", 10**30),
+        ("lr", 10**400),
     ],
 )
 def test_parameters_out_of_range_are_refused(name, value, graph, train):

@@ -92,6 +92,13 @@ def test_an_export_reads_as_the_ledger_does(tmp_path):
     assert exported["predictions"].isna().all()
 
 
+def test_a_key_of_digits_stays_a_text(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.write(row("0012"))
+    ledger.export(tmp_path / "trials.csv")
+    assert read(tmp_path / "trials.csv")["key"].tolist() == ["0012"]
+
+
 def test_an_export_can_be_taken_in_again(tmp_path):
     first, second = Ledger(tmp_path / "a"), Ledger(tmp_path / "b")
     first.write(row("a", iterations=[0.25, 0.5], validation=0.75, peak_memory=12.5))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from clgnn.experiments.ledger import Ledger
-from helpers.fuzzing import RUNS, check, damaged
+from helpers.fuzzing import RUNS, check, damaged, row
 
 CELLS = [
     ("cora", 85, 0, "gcn"),
@@ -23,17 +23,6 @@ VALUES = st.one_of(
     st.sampled_from(["{}", "[]", "[1]", "null", '"x"', '{"accuracy": "x"}', '{"accuracy": null}', '{"accuracy": 1e999}', "[" * 5000, "done", "failed", "result",
                      "other", '{"confidence": 1}', '{"key": 1}', '{"method": [1]}', "<script>", "gcn+cl", "+cl", "cora", "2026-01-01"]),
 )  # fmt: skip
-
-
-def row(key, cell, trial):
-    dataset, labels, percent, method = cell
-    return {
-        "key": key, "dataset": dataset, "train_labels": labels, "test_label_percent": percent, "method": method, "trial": trial,
-        "settings": {"lr": 0.01}, "status": "done", "metrics": {"accuracy": 0.5 + trial / 10, "balanced_accuracy": 0.5}, "validation": 0.5,
-        "iterations": [0.4, 0.5], "reliability": {"confidence": [None, 0.9], "accuracy": [None, 0.8], "count": [0, 9]},
-        "predictions": b"\x00\x01", "seconds": 1.0, "predict_seconds": 0.1, "peak_memory": 100.0, "versions": {"torch": "2"},
-        "revision": "a", "finished": "2026-01-01T00:00:00+00:00",
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("number", RUNS)

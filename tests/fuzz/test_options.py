@@ -1,6 +1,7 @@
 """Options of every command: values at the edge of what is allowed, beyond it, and of another kind."""
 
 import os
+import re
 from pathlib import Path
 
 import click
@@ -8,13 +9,14 @@ import pytest
 from hypothesis import strategies as st
 
 from clgnn.cli import main
-from helpers.fuzzing import QUICK, RUNS, TABLES, check, tables
+from clgnn.experiments.ledger import Ledger
+from helpers.fuzzing import QUICK, RUNS, TABLES, check, row, tables
 
 COMMANDS = {name: command for name, command in main.commands.items() if not isinstance(command, click.Group)}
 COMMANDS |= {f"{name} {inner}": one for name, group in main.commands.items() if isinstance(group, click.Group)
              for inner, one in group.commands.items()}  # fmt: skip
 TRAINS = {"fit", "compare", "tune", "run", "reproduce"}
-SLOW = {"compare", "tune", "run", "reproduce", "theory"}
+SLOW = {"compare", "tune", "run", "reproduce"}
 WORDS = st.sampled_from(
     ["", " ", "0", "1", "-1", "2", "0.5", "1e-300", "1e400", "nan", "inf", "-0", "99999999999999999999", "id", "colour", "size",
      "shape", "part", "n1", "nodes.csv", "edges.csv", "model", "graph", "nowhere", "nowhere/at/all", ".", "..", "/proc/x", "new.csv",
@@ -29,6 +31,7 @@ NUMBERS = st.one_of(
 LEFT_OUT = {"processes", "jobs", "backend", "address", "memory", "folder", "out", "report_path", "num_trials", "number", "threads",
             "hidden_channels", "max_epochs", "iteration_epochs", "num_samples", "num_layers", "num_iterations", "num_masks",
             "num_splits", "methods", "only", "exported", "method", "start", "preset", "tune"}  # fmt: skip
+OUTSIDE = {"folder", "report_path", "memory"}
 
 
 def value(parameter):
@@ -45,61 +48,115 @@ def value(parameter):
     )
 
 
+RIGHT = {
+    "nodes": ["nodes.csv"], "edges": ["edges.csv"], "graph": ["graph"], "model": ["model"], "node": ["n3", "n11"],
+    "explained": ["n3"], "label": ["colour"], "id_column": ["id"], "source": ["source"], "target": ["target"],
+    "weight": ["weight"], "split": ["part"], "columns": ["part"], "ignore": ["size", "shape", "part"],
+    "categorical": ["shape", "size", "part"], "numeric": ["size"], "features": ["size", "shape"],
+    "edge_features": ["weight"], "edge_type": ["kind"], "delimiter": [","], "encoding": ["utf-8", "latin-1", "utf-8-sig"],
+    "blank": ["", "?", "round"], "gnn": ["gcn", "sage", "gin"], "gnn_name": ["gcn"], "device": ["cpu", "auto"],
+    "metric": ["accuracy", "macro_f1", "f1:red", "accuracy@0.5"], "threshold": ["accuracy", "f1:red"],
+    "config": ["settings.toml"], "neighbors": ["3", "2,2"], "start_predictions": ["start.csv"], "root": ["data"],
+    "name": ["digits", "citations", "cora"], "names": ["digits"], "results": ["done", "done/trials.csv"],
+    "experiment": ["main", "all", "running-time"], "path": ["new.png", "new.svg"], "report_path": ["new.html"],
+}  # fmt: skip
+"""What goes with the tables of the room, by the name of the parameter."""
+NEEDS = {
+    "fit": ["nodes", "edges", "label", "out"], "prepare": ["nodes", "edges", "label", "out"],
+    "compare": ["nodes", "edges", "label", "out"], "tune": ["nodes", "edges", "label", "out"],
+    "schema": ["nodes", "edges", "label"], "predict": ["nodes", "edges", "model", "out"],
+    "evaluate": ["nodes", "edges", "model", "label"], "explain": ["nodes", "edges", "model", "node"],
+    "report": ["out"], "reproduce": ["out"], "datasets export": ["nodes", "edges"],
+}  # fmt: skip
+OUT = {
+    ("predict", "out"): ["new.csv", "new.parquet"], ("report", "out"): ["new.html"], ("evaluate", "nodes"): ["others.csv"],
+    ("evaluate", "edges"): ["links.csv"], ("datasets export", "nodes"): ["new.csv", "new.parquet"],
+    ("datasets export", "edges"): ["links.parquet", "new2.csv"], ("datasets export", "graph"): ["new"],
+}  # fmt: skip
+QUICKLY = {
+    "compare": ["--methods", "majority,random", "--splits", "1"], "tune": ["--trials", "1"], "run": ["--splits", "1"],
+    "reproduce": ["--quick", "--trials", "1", "--methods", "random", "--datasets", "cora"],
+}  # fmt: skip
+
+
+def right(name, parameter):
+    """What could be right for a parameter of a command."""
+    if (name, parameter.name) in OUT:
+        return st.sampled_from(OUT[name, parameter.name])
+    if parameter.name == "out":
+        return st.just("new")
+    if parameter.name in RIGHT:
+        return st.sampled_from(RIGHT[parameter.name])
+    if isinstance(parameter.type, click.Choice):
+        return st.sampled_from([str(choice) for choice in parameter.type.choices])
+    if isinstance(parameter.type, click.types.FloatRange):
+        return st.floats(max(parameter.type.min or 0, 0.125), parameter.type.max or 3).map(str)
+    return st.integers(1, 3).map(str)
+
+
+def written(draw, parameter, value):
+    """An option as it stands on the command line."""
+    if isinstance(parameter, click.Argument):
+        return [value]
+    flag = draw(st.sampled_from([*parameter.opts, *parameter.secondary_opts]))
+    return [flag] if parameter.is_flag else [flag, value]
+
+
 @st.composite
 def calls(draw):
-    """A command with options: those that it needs, those that keep it short, and some at random."""
-    name = draw(st.sampled_from(sorted(COMMANDS)))
+    """A command with options: what it needs and some more, mostly right, and none, one or a few wrong.
+
+    What takes seconds is mostly wrong, so that it ends before the work begins.
+    """
+    slow = draw(st.integers(0, 9)) == 7  # 0 would be drawn more often
+    name = draw(st.sampled_from(sorted(SLOW if slow else COMMANDS.keys() - SLOW - {"theory"})))
+    if draw(st.integers(0, 299)) == 177:
+        name = "theory"
     command = COMMANDS[name]
-    given = [*name.split()]
-    wants = {option for parameter in command.params for option in parameter.opts}
-    if "--nodes" in wants and draw(st.integers(0, 9)):
-        given += TABLES
-    if "--label" in wants and draw(st.booleans()):
-        given += ["--label", "colour", *(["--ignore", "part"] if "--ignore" in wants else [])]
-    if "--model" in wants and name not in ("schema", "prepare") and draw(st.integers(0, 9)):
-        given += ["--model", "model"]
-    if "--out" in wants and draw(st.integers(0, 9)):
-        given += [
-            "--out",
-            draw(st.sampled_from(["new", "new.csv", "new.html", "model", "nodes.csv", "/proc/x"])),
-        ]
-    if "--node" in wants and draw(st.booleans()):
-        given += ["--node", "n3"]
-    for parameter in command.params:
-        if isinstance(parameter, click.Argument) and draw(st.integers(0, 5)):
-            given.append(draw(value(parameter)))
-    free = [
-        one
-        for one in command.params
-        if isinstance(one, click.Option) and (one.name not in LEFT_OUT or name not in TRAINS)
-    ]
-    free = [one for one in free if one.name not in ("out", "folder", "report_path", "memory")]
-    for parameter in draw(st.lists(st.sampled_from(free), max_size=4)) if free else []:
-        given.append(draw(st.sampled_from([*parameter.opts, *parameter.secondary_opts])))
-        if not parameter.is_flag:
-            given.append(draw(value(parameter)))
-    if name in SLOW and draw(st.integers(0, 40)):  # most end before the work begins
-        parameter = draw(
-            st.sampled_from(
-                [one for one in command.params if isinstance(one, click.Option) and not one.is_flag]
-            )
-        )
-        given += [
-            parameter.opts[0],
-            draw(st.sampled_from(["", "nowhere", "-7", "x,y", "/proc/none/x", "1e999"])),
-        ]
-    if draw(st.integers(0, 20)) == 0:
+    needs = NEEDS.get(name, [])
+    usual = [one for one in command.params if one.name in needs or isinstance(one, click.Argument)]
+    free = [one for one in command.params if isinstance(one, click.Option) and one.name not in needs]
+    free = [one for one in free if one.name not in (LEFT_OUT if name in TRAINS else OUTSIDE)]
+    more = draw(st.lists(st.sampled_from(free), max_size=3)) if free else []
+    wrong = draw(st.sampled_from([1, 1, 1, 2] if slow and draw(st.integers(0, 19)) else [0, 0, 0, 1, 1, 2]))
+    chosen = [*usual, *more]
+    odd = draw(st.lists(st.integers(0, len(chosen) - 1), min_size=wrong, max_size=wrong)) if chosen else []
+    given = name.split()
+    for place, parameter in enumerate(chosen):
+        if place in odd and parameter in usual and draw(st.booleans()):
+            continue  # it is left out
+        fitting = value(parameter) if place in odd else right(name, parameter)
+        given += written(draw, parameter, draw(fitting))
+    if draw(st.integers(0, 30)) == 0:
         given += draw(st.lists(WORDS, max_size=2))
     if name in TRAINS - {"reproduce"}:
         given += QUICK
-    given += {"compare": ["--methods", "majority,random", "--splits", "1"], "tune": ["--trials", "1"], "run": ["--splits", "1"],
-              "reproduce": ["--quick", "--trials", "1", "--methods", "random", "--datasets", "cora"],
-              "theory": ["--quick"] if "--quick" in wants else []}.get(name, [])  # fmt: skip
-    return given
+    return given + QUICKLY.get(name, [])
 
 
 def no_network(*_, **__):
     raise OSError("there is no network here")
+
+
+def furnish(room):
+    """A room with tables, settings, predictions, a model, a prepared graph and results."""
+    place = room.clean()
+    tables(place)
+    edges = (place / "edges.csv").read_text().splitlines()
+    rows = [f"{row},{1 + i % 3},{'ab'[i % 2]}" for i, row in enumerate(edges[1:])]
+    (place / "edges.csv").write_text("\n".join([f"{edges[0]},weight,kind", *rows]) + "\n")
+    for name, other in (("nodes.csv", "others.csv"), ("edges.csv", "links.csv")):
+        (place / other).write_text(re.sub(r"\bn(\d)", r"m\1", (place / name).read_text()))
+    (place / "settings.toml").write_text('lr = 0.02\ngnn = "gcn"\n')
+    (place / "start.csv").write_text("id,p(green),p(red)\n" + "".join(f"n{i},0.5,0.5\n" for i in range(12)))
+    learned = [*TABLES, "--label", "colour", "--ignore", "part"]
+    assert room.run("fit", *learned, "--out", "model", *QUICK, outputs=["model"]) == "answered"
+    assert room.run("prepare", *learned, "--out", "graph", outputs=["graph"]) == "answered"
+    ledger = Ledger(place / "done")
+    for trial, method in enumerate(["gcn", "gcn+cl"]):
+        ledger.write(row(f"{trial}abc", ("cora", 85, 0, method), trial))
+    ledger.export(place / "done" / "trials.csv")
+    room.keep()
 
 
 @pytest.mark.parametrize("number", RUNS)
@@ -107,17 +164,15 @@ def test_options(room, number, monkeypatch):
     monkeypatch.setenv("CLGNN_DATA", str(room.root.parent / "data"))
     monkeypatch.setenv("CLGNN_CACHE", str(room.root.parent / "cache"))
     monkeypatch.setattr("pooch.retrieve", no_network)
-    tables(room.clean())
-    room.run(
-        "fit", *TABLES, "--label", "colour", "--ignore", "part", "--out", "model", *QUICK, outputs=["model"]
-    )
-    room.keep()
+    monkeypatch.setattr("clgnn.estimators.explanation.EPOCHS", 3)
+    furnish(room)
 
     def options(case):
         room.restore()
         named = [Path(word) for word in case if word.strip(". /") and not Path(word).is_absolute()]
         allowed = [word for word in named if "--force" in case or not os.path.lexists(word)]
         allowed += [word.with_name(f"{word.name}.partial") for word in allowed]
+        allowed += ["planetoid"] * ("--root" in case)  # "" is the folder in which it runs
         codes = (0, 1, 2) if case[0] in ("reproduce", "compare", "theory") else (0, 2)
         return room.run(
             *case, outputs=[*allowed, "results", "comparison", "tuning", "report.html"], codes=codes

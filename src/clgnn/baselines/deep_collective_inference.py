@@ -112,7 +112,10 @@ class DeepCollectiveInference(Rival):
     device: str = "auto"
 
     _learned: ClassVar[tuple[str, ...]] = ("networks_",)
-    _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"balance": (True, False)}
+    _choices: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "balance": (True, False),
+        "optimizer": tuple(OPTIMIZERS),
+    }
     _expected: ClassVar[dict[str, Expected]] = {
         "num_iterations": count(0),
         "num_orders": count(),

@@ -123,6 +123,7 @@ class GMNN(Rival):
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {
         "draw": ("sampled", "max", "exp"),
         "predict_with": ("auto", "q", "p"),
+        "optimizer": tuple(OPTIMIZERS),
     }
     _expected: ClassVar[dict[str, Expected]] = {
         "temperature": ABOVE_0,

@@ -131,7 +131,11 @@ def iterate(
     """Iteration t: from the weights that it starts with, or from its snapshot, to those of the best epoch."""
     component = steps.component
     optimizer = schedule.optimizer(list(component.parameters()))
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise ValueError(f"optimizer gives {type(optimizer).__name__}; expected one of torch.optim")
     scheduler = None if schedule.scheduler is None else schedule.scheduler(optimizer)
+    if schedule.scheduler is not None and not hasattr(scheduler, "step"):
+        raise ValueError(f"scheduler gives {type(scheduler).__name__}; expected one of torch.optim")
     parts = {"component": component, "optimizer": optimizer}
     if scheduler is not None:
         parts["scheduler"] = scheduler

@@ -50,6 +50,8 @@ def gradients(component: Component, part: Part, loss_of: Loss) -> Tensor:
     targets = known(part.y) & ~part.shown
     outputs = average(component, part.graph, part.labels)[at_outputs(part.graph, targets)]
     loss = loss_of(outputs, part.y[targets])
+    if not isinstance(loss, Tensor) or loss.dim():
+        raise ValueError(f"loss gives {type(loss).__name__}; expected a tensor with one number")
     if processes.number() == 1 and not bool(torch.isfinite(outputs).all()):
         raise NotFinite("the outputs of the GNN")
     if part.share != 1:

@@ -283,4 +283,8 @@ def one_label(y: Tensor) -> None:
 
 def measure(labelling: Labelling, metric: Metric, y: Tensor, distribution: Tensor) -> float:
     """A metric of encoded labels ``[N]`` and of what ``decode`` gives, in the user's units."""
-    return metric.measure(as_array(labelling.restore(y)), as_array(distribution))
+    value = metric.measure(as_array(labelling.restore(y)), as_array(distribution))
+    try:
+        return float(value)
+    except TypeError:
+        raise ValueError(f"metric gives {type(value).__name__}; expected a number") from None

@@ -362,5 +362,5 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
 
     def _check_parameters(self) -> None:
-        self._labelling.find_metric(self.metric or self._labelling.default_metric)
+        self._labelling.find_metric(self._labelling.default_metric if self.metric is None else self.metric)
         check(self.get_params(deep=False), self._choices, self._expected)

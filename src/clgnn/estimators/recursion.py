@@ -100,6 +100,7 @@ class Collective(Inside):
         Returns:
             self
         """
+        self._check_parameters()
         train_mask, val_mask = default_masks(data, train_mask, val_mask)
         if refit and (said := refusal(self, val_mask is not None, checkpoint)):
             raise ValueError(said)

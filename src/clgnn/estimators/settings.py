@@ -75,8 +75,10 @@ def number(words: str, inside: Callable[[float], bool], or_none: bool = False) -
     def holds(value: Any) -> bool:
         if value is None:
             return or_none
-        real = isinstance(value, Real) and not isinstance(value, bool)
-        return real and math.isfinite(value) and inside(float(value))
+        if isinstance(value, bool) or not isinstance(value, Real):
+            return False
+        huge = isinstance(value, Integral) and abs(int(value)) >= 2**63  # torch takes no such integer
+        return not huge and math.isfinite(value) and inside(float(value))
 
     return f"{'None or ' * or_none}{words}", holds
 
@@ -141,11 +143,16 @@ def check(
     """
     choices, expected = {**CHOICES, **choices}, {**RANGES, **expected}
     for name, value in parameters.items():
-        if name in choices and not any(value is c or value == c for c in choices[name]):
+        if name in choices and not any(_equal(value, choice) for choice in choices[name]):
             words = ", ".join(str(choice) for choice in choices[name])
             raise ValueError(f"{name} is {value!r}; expected one of {words}")
         if name in expected and not expected[name][1](value):
             raise ValueError(f"{name} is {value!r}; expected {expected[name][0]}")
+
+
+def _equal(value: Any, choice: Any) -> bool:
+    """Whether a value is a choice; an array or a tensor of several numbers is none."""
+    return value is choice or (not getattr(value, "shape", ()) and bool(value == choice))
 
 
 @dataclass(repr=False, eq=False)

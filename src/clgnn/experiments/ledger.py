@@ -260,7 +260,7 @@ def read(path: str | PathLike[str]) -> pd.DataFrame:
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
-    table = pd.read_csv(path)
+    table = pd.read_csv(path, dtype={"key": str})  # some have digits alone
     metrics = [name for name in table if name not in _COLUMNS]
     if missing := sorted(set(_COLUMNS) - {"metrics", "predictions"} - set(table)):
         raise ValueError(f"{path} has no column {', '.join(missing)}; {_EXPECTED}")
