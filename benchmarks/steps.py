@@ -20,6 +20,7 @@ from clgnn.collective.sampling import Categorical, LabelInput
 from clgnn.collective.step import Part, gradient_step
 from clgnn.data.graph import Graph, as_graph
 from clgnn.engine.field import receptive_field
+from clgnn.engine.runner import Precision
 from clgnn.nn import SAGE
 
 Step = Callable[[], Any]
@@ -64,7 +65,13 @@ def plain_step(module: torch.nn.Module, x: torch.Tensor, data: Data, train: torc
 
 
 def our_step(
-    gnn: Any, graph: Graph, y: torch.Tensor, num_samples: int, loop: bool = False, everywhere: bool = False
+    gnn: Any,
+    graph: Graph,
+    y: torch.Tensor,
+    num_samples: int,
+    loop: bool = False,
+    everywhere: bool = False,
+    precision: Precision = "float32",
 ) -> Step:
     """``num_samples=0`` is the plain GNN. Draws, masks and clipping are part of the step.
 
@@ -73,7 +80,7 @@ def our_step(
     classes = int(y.max()) + 1
     kind = "sampled" if num_samples else "none"
     label_input = LabelInput(Categorical(classes), kind, num_samples, "systematic")
-    component = build(gnn, graph, label_input.columns, classes)
+    component = build(gnn, graph, label_input.columns, classes, precision=precision)
     if loop:
         component.runner.at_once = False
     optimizer = torch.optim.Adam(component.parameters(), lr=0.01)
@@ -107,10 +114,12 @@ def steps(name: str, num_samples: int = 10) -> dict[str, Step]:
     for key in ("GCNConv", "SAGEConv", "GINConv", "TransformerConv", "GATConv"):
         made[f"{key} CL"] = our_step(PLAIN[key], graph, y, num_samples)
         made[f"{key} CL everywhere"] = our_step(PLAIN[key], graph, y, num_samples, everywhere=True)
+        made[f"{key} CL bfloat16"] = our_step(PLAIN[key], graph, y, num_samples, precision="bfloat16")
         made[f"{key} CL loop"] = our_step(PLAIN[key], graph, y, num_samples, loop=True, everywhere=True)
     for key, gnn in {"gcn": "gcn", "sage": _sage, "tk": "tk", "krylov": "krylov", "gin": "gin"}.items():
         made[key] = our_step(gnn, graph, y, 0)
         made[f"{key} CL"] = our_step(gnn, graph, y, num_samples)
+        made[f"{key} CL bfloat16"] = our_step(gnn, graph, y, num_samples, precision="bfloat16")
         made[f"{key} everywhere"] = our_step(gnn, graph, y, 0, everywhere=True)
         made[f"{key} CL everywhere"] = our_step(gnn, graph, y, num_samples, everywhere=True)
     generator = torch.Generator().manual_seed(0)

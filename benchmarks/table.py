@@ -88,7 +88,7 @@ def _steps(result: dict[str, Any]) -> list[str]:
     graphs = [name for name in ("cora", "pubmed") if name in result]
     if not graphs:
         return []
-    kinds = {"": "plain", " CL": "CL", " everywhere": "plain, everywhere",
+    kinds = {"": "plain", " CL": "CL", " CL bfloat16": "CL, bfloat16", " everywhere": "plain, everywhere",
              " CL everywhere": "CL, everywhere", " CL loop": "CL, loop"}  # fmt: skip
     others = tuple(kind for kind in kinds if kind)
     names = [name for name in result[graphs[0]] if not name.endswith(others) and "draws" not in name]

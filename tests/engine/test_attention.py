@@ -41,6 +41,21 @@ def test_dots_are_the_products_of_both_ends_in_values_and_gradients(monkeypatch)
     assert torch.autograd.gradcheck(lambda x, y: dots(of, x, y), (a, b))
 
 
+@pytest.mark.parametrize("kinds", [(torch.float32, torch.bfloat16), (torch.bfloat16, torch.float32)])
+def test_both_may_have_another_type_as_under_autocast(kinds):
+    left, right = several_edges()
+    of = ends(left, right, (4, 5))
+    for function, shapes in ((attend, [(6, 2), (5, 2, 3)]), (dots, [(4, 2, 3), (5, 2, 3)])):
+        one, other = (
+            values(*shape).detach().to(kind).requires_grad_()
+            for shape, kind in zip(shapes, kinds, strict=True)
+        )
+        found = function(of, one, other)
+        assert torch.allclose(found, function(of, one.float(), other.float()))
+        found.sum().backward()
+        assert (one.grad.dtype, other.grad.dtype) == kinds
+
+
 @pytest.mark.parametrize("sorted_once", [True, False])
 def test_rows_and_sums_of_edges_are_those_of_torch_in_values_and_gradients(sorted_once):
     index = several_edges()[0]

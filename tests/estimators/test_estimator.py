@@ -4,7 +4,7 @@ import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from torch_geometric.data import Data
-from torch_geometric.nn import GATConv
+from torch_geometric.nn import GAT, GATConv, GCNConv, GINConv, SAGEConv, TransformerConv
 
 from clgnn import CollectiveClassifier, CollectiveRegressor
 from clgnn.nn import NAMES
@@ -447,7 +447,14 @@ def test_autocast_to_bfloat16_works(gnn, graph, train, val):
     assert torch.allclose(proba.sum(dim=1), torch.ones(24), atol=1e-2)
 
 
-@pytest.mark.parametrize("gnn", ["gcn", "sage", "tk", lambda i, o: GATConv(i, o)])
+@pytest.mark.parametrize(
+    "gnn",
+    [
+        *("gcn", "sage", "tk", "gin", GATConv, SAGEConv, GCNConv, TransformerConv),
+        lambda i, o: GINConv(torch.nn.Linear(i, o)),
+        lambda i, o: GAT(i, 6, num_layers=2, out_channels=o),
+    ],
+)
 def test_bfloat16_is_close_to_float32_and_the_same_for_a_seed(gnn, graph, train, val, tmp_path):
     settings = {"gnn": gnn, "num_layers": 2, "dropout": 0.0, "num_iterations": 1, "calibrate": False}
     exact, rough, again = (

@@ -199,7 +199,7 @@ def attend(of: Ends, weight: Tensor, x: Tensor) -> Tensor:
         >>> attend(two, torch.tensor([[1.0], [10.0]]), torch.tensor([[[1.0]], [[2.0]]]))
         tensor([[[12.]]])
     """
-    result: Tensor = _Attend.apply(of, weight, x)  # type: ignore[no-untyped-call]
+    result: Tensor = _Attend.apply(of, *_of_one_type(weight, x))  # type: ignore[no-untyped-call]
     return result
 
 
@@ -217,8 +217,14 @@ def dots(of: Ends, left: Tensor, right: Tensor) -> Tensor:
         tensor([[6.],
                 [3.]])
     """
-    result: Tensor = _Dots.apply(of, left, right)  # type: ignore[no-untyped-call]
+    result: Tensor = _Dots.apply(of, *_of_one_type(left, right))  # type: ignore[no-untyped-call]
     return result
+
+
+def _of_one_type(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in the larger of their types: under autocast one of them may be bfloat16."""
+    dtype = torch.promote_types(one.dtype, other.dtype)
+    return one.to(dtype), other.to(dtype)
 
 
 class _Attend(torch.autograd.Function):

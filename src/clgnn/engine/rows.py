@@ -73,8 +73,9 @@ def scatter_add(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         if isinstance(weight, LabelledFeatures):
             total = _attended(inner, index, chosen, weight, rows)
             return become(target, total if _is_zero(target) else elementwise(torch.add, (target, total), {}))
-        a = _summing(index, chosen, weight, (rows, size_of(inner)[0]), source.dtype)
-        total = mapped(inner, lambda part: a @ part)
+        at_least = torch.promote_types(source.dtype, torch.float32)  # autocast gives bfloat16
+        a = _summing(index, chosen, weight, (rows, size_of(inner)[0]), at_least)
+        total = mapped(inner, lambda part: (a @ part).to(part.dtype))
     else:
         total = mapped(source, lambda part: sums_of_edges(part, index, rows))
     if not _is_zero(target):
@@ -106,7 +107,7 @@ def _summing(
     kept = derived(base) if base is not None and base is source._base and weight is None else {}
     key = ("summing", target.storage_offset(), source.storage_offset(), shape, dtype)
     if key not in kept:
-        values = torch.ones(len(target), dtype=dtype) if weight is None else weight
+        values = torch.ones(len(target), dtype=dtype) if weight is None else weight.to(dtype)
         places = (target.numpy(), source.numpy())
         kept[key] = SparseMatrix(torch_csr(sp.csr_array((values.numpy(), places), shape), dtype))
     operator: SparseMatrix = kept[key]
