@@ -2,7 +2,14 @@ import os
 
 import pytest
 
-from clgnn.files import written
+from clgnn.files import others, written
+
+
+def test_what_a_kill_left_of_a_file_is_no_other_file(tmp_path):
+    (tmp_path / ".about.json.x1y2").mkdir()
+    assert others(tmp_path / "about.json") == others(tmp_path / "nowhere" / "about.json") == []
+    (tmp_path / "thesis.tex").touch()
+    assert others(tmp_path / "about.json") == [tmp_path / "thesis.tex"]
 
 
 def test_a_failed_write_leaves_what_was_there(tmp_path):

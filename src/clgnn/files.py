@@ -47,6 +47,13 @@ def written(path: str | os.PathLike[str]) -> Iterator[Path]:
         shutil.rmtree(room, ignore_errors=True)
 
 
+def others(path: Path) -> list[Path]:
+    """What is beside ``path``, but for what a kill left in the middle of writing it."""
+    folder = path.parent
+    beside = folder.iterdir() if folder.is_dir() else ()
+    return [one for one in beside if one != path and not one.name.startswith(f".{path.name}.")]
+
+
 def moved(temporary: Path, target: Path, force: bool = False) -> None:
     """Renames a file or a folder into its place, once all of it has reached the disk.
 

@@ -133,6 +133,12 @@ def test_a_folder_of_other_files_is_left_alone(data, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+def test_a_kill_before_anything_was_written_leaves_a_folder_that_can_be_used(data, tmp_path):
+    (tmp_path / ".comparison.json.x1y2").mkdir()
+    (tmp_path / ".comparison.json.x1y2" / "comparison.json").write_text("{")
+    assert compare(data, ["random"], num_splits=1, folder=tmp_path).trials is not None
+
+
 def test_estimators_of_ones_own(data, tmp_path):
     mine = {
         "mine": CollectiveClassifier(gnn="gin", **{**QUICK, "num_iterations": 0}),

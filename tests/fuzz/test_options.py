@@ -169,7 +169,7 @@ def test_options(room, number, monkeypatch):
 
     def options(case):
         room.restore()
-        named = [Path(word) for word in case if word.strip(". /") and not Path(word).is_absolute()]
+        named = [Path(word) for word in case if word.strip("./") and not Path(word).is_absolute()]
         allowed = [word for word in named if "--force" in case or not os.path.lexists(word)]
         allowed += [word.with_name(f"{word.name}.partial") for word in allowed]
         allowed += ["planetoid"] * ("--root" in case)  # "" is the folder in which it runs

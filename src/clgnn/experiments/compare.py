@@ -37,7 +37,7 @@ from clgnn.experiments.methods import (
 )
 from clgnn.experiments.plan import Config, Trial, trial_of
 from clgnn.experiments.workers import connect, elsewhere
-from clgnn.files import written
+from clgnn.files import others, written
 
 Methods: TypeAlias = Sequence[str] | Mapping[str, Any]
 Watch = Callable[[Sequence[Trial]], AbstractContextManager[object]]
@@ -296,7 +296,7 @@ def _claim(folder: Path, about: Mapping[str, Any]) -> None:
                 )
                 raise ValueError(f"{folder} holds another comparison ({name}: {said}); choose another folder")
         return
-    if folder.is_dir() and any(folder.iterdir()):
+    if others(path):
         raise ValueError(f"{folder} has other files in it; choose a new folder, or an empty one")
     with written(path) as temporary:
         temporary.write_text(json.dumps(about, indent=1), encoding="utf-8")

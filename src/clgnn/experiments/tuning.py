@@ -25,7 +25,7 @@ from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegresso
 from clgnn.estimators.settings import LOWER_IS_BETTER, all_epochs
 from clgnn.experiments.ground import kept, loaded, shared
 from clgnn.experiments.workers import connect, elsewhere, workers
-from clgnn.files import written
+from clgnn.files import others, written
 
 try:
     import optuna
@@ -273,7 +273,7 @@ def _claim(place: Path, about: Mapping[str, Any]) -> None:
             if there.get(name) != about[name]:
                 raise ValueError(f"{place} holds another search (its {name} differs); choose another folder")
         return
-    if place.is_dir() and any(one for one in place.iterdir() if one.name != "running"):
+    if any(one.name != "running" for one in others(path)):
         raise ValueError(f"{place} has other files in it; choose a new folder, or an empty one")
     with written(path) as temporary:
         temporary.write_text(json.dumps(about, indent=1), encoding="utf-8")
