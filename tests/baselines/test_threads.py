@@ -6,6 +6,7 @@ sum may differ, and what is learned from them by as little.
 
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 
 from baselines.conftest import QUICK, ring
 from clgnn import CollectiveClassifier, baselines
@@ -38,9 +39,15 @@ SHORT = {
 
 @pytest.fixture
 def threads():
+    """Sets the threads of torch, and of numpy and scikit-learn."""
+
+    def use(number):
+        threadpool_limits(number)
+        torch.set_num_threads(number)
+
     before = torch.get_num_threads()
-    yield torch.set_num_threads
-    torch.set_num_threads(before)
+    yield use
+    use(before)
 
 
 @pytest.mark.parametrize(
