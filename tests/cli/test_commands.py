@@ -20,6 +20,18 @@ from clgnn.estimators.persistence import read
 from helpers.commands import FIT, QUICK, TABLES, call, refused
 
 
+def test_a_fit_in_bfloat16_is_saved_as_one_and_predicts_about_the_same(files):
+    found = {}
+    for precision in ("float32", "bfloat16"):
+        call(*FIT, "--split", "part", "--out", precision, "--precision", precision)
+        assert baselines.load(precision).get_params()["precision"] == precision
+        call("predict", "--model", precision, *TABLES, "--out", f"{precision}.csv")
+        found[precision] = pd.read_csv(f"{precision}.csv")
+    probabilities = ["p(blue)", "p(green)", "p(red)"]
+    difference = np.abs(found["float32"][probabilities] - found["bfloat16"][probabilities]).to_numpy()
+    assert 0 < difference.max() < 0.2
+
+
 def test_fit_predict_evaluate(files):
     assert "The model is in" in call(*FIT, "--split", "part", "--out", "model")
     assert "60 nodes predicted, 0 labels seen" in call(
