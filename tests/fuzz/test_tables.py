@@ -78,7 +78,9 @@ def files(draw, table):
             return ".parquet", b"PAR1"
         return ".parquet", draw(mostly_whole(stream.getvalue()))
     delimiter = draw(st.sampled_from([",", ",", ";", "\t", "|", " "]))
-    text = pd.DataFrame(table, dtype=object).to_csv(index=False, sep=delimiter, quoting=draw(st.sampled_from([0, 1])))
+    text = pd.DataFrame(table, dtype=object).to_csv(
+        index=False, sep=delimiter, quoting=draw(st.sampled_from([0, 1]))
+    )
     content = text.encode(
         draw(st.sampled_from(ENCODINGS)) if draw(st.booleans()) else "utf-8", errors="replace"
     )
