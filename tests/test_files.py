@@ -27,6 +27,12 @@ def test_a_failed_write_leaves_what_was_there(tmp_path):
     assert os.listdir(tmp_path) == ["out.txt"]
 
 
+def test_a_failed_write_leaves_no_new_folder(tmp_path):
+    with pytest.raises(RuntimeError, match="no network"), written(tmp_path / "new" / "inner" / "out.txt"):
+        raise RuntimeError("no network")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_failing_rename_leaves_what_was_there(tmp_path, monkeypatch):
     file = tmp_path / "out.txt"
     file.write_text("before")

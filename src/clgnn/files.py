@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -34,6 +34,7 @@ def written(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.abspath(path))
     if target.is_dir() and any(target.iterdir()):
         raise IsADirectoryError(f"{path} is a folder with files in it; choose another name, or remove it")
+    new = [folder for folder in target.parents if not folder.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
     room = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
@@ -45,6 +46,9 @@ def written(path: str | os.PathLike[str]) -> Iterator[Path]:
         moved(temporary, target)
     finally:
         shutil.rmtree(room, ignore_errors=True)
+        for folder in new:
+            with suppress(OSError):  # it is not empty: all went well
+                folder.rmdir()
 
 
 def others(path: Path) -> list[Path]:

@@ -172,7 +172,6 @@ def test_options(room, number, monkeypatch):
         named = [Path(word) for word in case if word.strip("./") and not Path(word).is_absolute()]
         allowed = [word for word in named if "--force" in case or not os.path.lexists(word)]
         allowed += [word.with_name(f"{word.name}.partial") for word in allowed]
-        allowed += ["planetoid"] * ("--root" in case)  # "" is the folder in which it runs
         codes = (0, 1, 2) if case[0] in ("reproduce", "compare", "theory") else (0, 2)
         return room.run(
             *case, outputs=[*allowed, "results", "comparison", "tuning", "report.html"], codes=codes

@@ -78,7 +78,9 @@ def files(draw, table):
             return ".parquet", b"PAR1"
         return ".parquet", draw(mostly_whole(stream.getvalue()))
     delimiter = draw(st.sampled_from([",", ",", ";", "\t", "|", " "]))
-    text = pd.DataFrame(table).to_csv(index=False, sep=delimiter, quoting=draw(st.sampled_from([0, 1])))
+    text = pd.DataFrame(table, dtype=object).to_csv(
+        index=False, sep=delimiter, quoting=draw(st.sampled_from([0, 1]))
+    )
     content = text.encode(
         draw(st.sampled_from(ENCODINGS)) if draw(st.booleans()) else "utf-8", errors="replace"
     )
@@ -118,7 +120,7 @@ def good(draw):
     packer = draw(st.sampled_from(list(PACKERS)))
     made = []
     for table in (nodes, edges):
-        text = pd.DataFrame(table).to_csv(index=False, sep=delimiter)
+        text = pd.DataFrame(table, dtype=object).to_csv(index=False, sep=delimiter)
         made.append((f".csv{packer}", PACKERS[packer](text.encode(encoding, errors="replace"))))
     return *made, [], draw(st.sampled_from(["schema"] * 12 + ["fit", "prepare"]))
 
