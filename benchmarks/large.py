@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -173,11 +174,12 @@ def iteration(folder: str, edges: int) -> dict[str, float]:
 
 
 def measure(what: str, *arguments: Any, processes: int = 1) -> dict[str, Any]:
-    """Runs a function of this file in a fresh process, or in several."""
+    """Runs a function of this file in a fresh process, or in several, with one thread each."""
     several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     start = several if processes > 1 else []
     command = [sys.executable, *start, "-m", "benchmarks.large", what, json.dumps(arguments)]
-    out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
+    out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=one_thread).stdout
     found: dict[str, Any] = json.loads(out.splitlines()[-1])
     return found
 
