@@ -1,6 +1,7 @@
 """Where trials run, and what is refused before any of them does."""
 
 import sys
+import types
 
 import pytest
 from joblib import Parallel, delayed
@@ -22,6 +23,18 @@ def test_ray_that_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ValueError, match=r'pip install "clgnn\[ray\]"'):
         connect("ray")
+
+
+def test_a_cluster_that_does_not_answer(monkeypatch):
+    def init(**options):
+        raise RuntimeError("timed out\nwith a long trace")
+
+    ray = types.SimpleNamespace(is_initialized=lambda: False, init=init)
+    for name in ("ray", "ray.util", "ray.util.joblib"):
+        monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(register_ray=None))
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    with pytest.raises(ValueError, match=r"^Ray did not start at there:1 \(timed out\); look there$"):
+        connect("ray", "there:1")
 
 
 def test_one_job_stays_in_this_process_and_two_do_not():

@@ -20,7 +20,7 @@ def connect(backend: str, address: str | None = None) -> None:
         address: of a Ray cluster; without one, a cluster is started on this machine.
 
     Raises:
-        ValueError: if there is no such backend, Ray is not installed, or there is no cluster at the address.
+        ValueError: if there is no such backend, Ray is not installed, or it does not start.
 
     Example:
         >>> connect("slurm")
@@ -42,8 +42,11 @@ def connect(backend: str, address: str | None = None) -> None:
     if not ray.is_initialized():
         try:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-        except ConnectionError as error:
-            raise ValueError(f"there is no Ray cluster at {address} ({error}); start it first") from error
+        except Exception as error:  # Ray has errors of many kinds for a cluster that does not answer
+            said = str(error).partition("\n")[0]
+            raise ValueError(
+                f"Ray did not start at {address or 'this machine'} ({said}); look there"
+            ) from error
     register_ray()
 
 
