@@ -190,11 +190,20 @@ def test_commands_that_take_one_table_say_so(library):
     one = [*LIBRARY, "--label", "topic"]
     assert "takes one table" in refused("compare", *one, "--out", "c")
     assert "takes one table" in refused("tune", *one, "--out", "t")
+    assert "takes one table" in refused("prepare", *one, "--out", "g")
+    papers = ["--nodes", "papers.csv", "--edges", "cites.csv"]
     assert "knows one type" in refused(*FIT, "--gnn", "gin", "--out", "m")
     call(*FIT, "--out", "m")
     assert "other types than in training" in refused(
         "predict", "--model", "m", *LIBRARY[:-2], "--out", "p.csv"
     )
+    assert "knows several types" in refused("prepare", "--model", "m", *papers, "--out", "g")
+
+
+def test_names_of_types_are_no_pictures(library):
+    smile = ["paper:smile:paper=cites.csv" if one.startswith("paper:cites") else one for one in LIBRARY]
+    said = call("schema", *smile, "--label", "topic", "--ignore", "truth")
+    assert "paper:smile:paper" in said
 
 
 # Numbers

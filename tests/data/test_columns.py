@@ -120,6 +120,12 @@ def test_codes_can_be_declared_categories_and_blanks_change_nothing():
     assert learned.encode(pd.Series([1.0, None, 2.5])).toarray().tolist() == [[1, 0], [0, 0], [0, 0]]
 
 
+def test_texts_of_blanks_alone_are_no_feature():
+    learned = learn(["", " ", "  "])
+    assert learned == TextColumn("c", (), 3)
+    assert learned.encode(pd.Series(["", "x"])).shape == (2, 0)
+
+
 @pytest.mark.parametrize("number", [19, 20])
 def test_texts_that_tell_the_nodes_apart_are_refused(number):
     names = [f"{i}@example.org" for i in range(number)]

@@ -40,7 +40,7 @@ def info(group_root: Path | None, name: str, root: Path | None) -> None:
 
     root = root or group_root
     entry, numbers = find(name), statistics(load(name, root))
-    console = Console()
+    console = Console(emoji=False)
     table = Table(title=entry.name, title_justify="left", show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
@@ -137,7 +137,7 @@ def _list(root: Path | None) -> None:
         counts = ("?" if number is None else f"{number:,}" for number in numbers)
         here = "[green]yes[/]" if is_here(entry.name, root) else "[yellow]no[/]"
         table.add_row(entry.name, *counts, here)
-    console = Console()
+    console = Console(emoji=False)
     console.print(table)
     console.print(f"\nfolder: {escape(str(data_folder(root)))}", soft_wrap=True, highlight=False)
 

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-console = Console()
-errors = Console(stderr=True)
+console = Console(emoji=False)  # a:b:c is a name, and no picture
+errors = Console(stderr=True, emoji=False)
 
 
 class Refused(click.ClickException):

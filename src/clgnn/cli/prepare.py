@@ -23,6 +23,7 @@ from clgnn.cli.tables import (
     counts_json,
     feature_options,
     learned,
+    one_table,
     read_known,
     read_new,
     read_schema,
@@ -81,6 +82,7 @@ def prepare(
     """
     from clgnn.data.prepare import Preparation
 
+    one_table(options)
     out = Path(out.absolute().resolve())
     _check_output(out, force)
     made_from = {**options, "label": label, "split": split, "model": model}
@@ -117,6 +119,7 @@ def prepare(
 
 def _of_model(path: str, options: dict[str, Any]) -> Any:
     """The schema of a model; the names of columns are as in training unless they are given."""
+    from clgnn.data.hetero_tables import HeteroSchema
     from clgnn.estimators import persistence
 
     context = click.get_current_context()
@@ -129,7 +132,13 @@ def _of_model(path: str, options: dict[str, Any]) -> Any:
     for name in ("id_column", "source", "target", "weight"):
         if name not in given:
             options[name] = None
-    return read_schema(path, persistence.read(path))
+    schema = read_schema(path, persistence.read(path))
+    if isinstance(schema, HeteroSchema):
+        raise ValueError(
+            f"--model {path} knows several types of nodes, and a graph on disk has one; give the tables "
+            "themselves to `clgnn predict`"
+        )
+    return schema
 
 
 def _check_output(out: Path, force: bool) -> None:

@@ -30,7 +30,7 @@ def theory(context: click.Context, seed: int, path: Path | None, force: bool) ->
 
     if path is not None:
         figure.check(path, force)
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     hold = True
     for statement in statements(seed=seed):
         console.print(_line(statement), soft_wrap=True)

@@ -220,7 +220,7 @@ def learn_column(series: pd.Series[Any], declared: Kind | None = None) -> Column
     if kind == "text":
         cells = texts(series)
         known = cells.dropna()
-        if declared is None and not isinstance(series.dtype, pd.CategoricalDtype):
+        if len(known) and declared is None and not isinstance(series.dtype, pd.CategoricalDtype):
             _refuse_misread(known.set_axis(np.flatnonzero(cells.notna()) + 1), name)
         return TextColumn(name, tuple(sorted(known.unique())), len(cells) - len(known))
     if kind == "date":
