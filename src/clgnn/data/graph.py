@@ -34,7 +34,7 @@ Nodes: TypeAlias = Tensor | list[Tensor]
 
 ONE = (Data, HeteroData, StoredGraph)
 """What one graph may be."""
-SPARSE_BELOW = 0.1
+SPARSE_BELOW = 0.15
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _joined(
 
 
 def _compressed(x: Tensor) -> Tensor:
-    """X in the layout that multiplies faster: CSR up to a tenth of non-zeros (see benchmarks), else dense."""
+    """X in the layout that multiplies faster: CSR up to 15 % of non-zeros (see benchmarks), else dense."""
     made = derived(x)
     if "compressed" not in made:
         stored = x.values() if x.layout == torch.sparse_csr else x._values() if x.is_sparse else x

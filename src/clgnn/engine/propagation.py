@@ -8,7 +8,7 @@ channels, ``[N, K, h]``, are K*h columns of one product ``A @ H``.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,11 +45,48 @@ def _multiply(csr: Tensor, dense: Tensor) -> Tensor:
     # the rows that are gathered are fetched ahead, which torch's sparse product does not do
     return F.embedding_bag(
         csr.col_indices(),
-        dense.detach(),  # whose gradient is not its business
+        dense.detach().contiguous(),  # no gradient here; columns apart, as in W.T, take ten times as long
         csr.crow_indices(),
         mode="sum",
         per_sample_weights=csr.values(),
         include_last_offset=True,
+    )
+
+
+class Few(NamedTuple):
+    """At most ``size`` entries of each row of a matrix: m rows have more, and theirs are drawn.
+
+    Attributes:
+        crow: where the rows begin among the n entries that are taken.
+        rows: the row of each entry, ``[n]``.
+        entries: which entries of the matrix these are, ``[n]``; of a row that has more, the first ones.
+        places: where among them the drawn ones go, ``[m * size]``.
+        first: the first entry of each row that has more, ``[m, 1]``.
+        last: the largest place in the row that each of the draws may have, ``[m, size]``.
+    """
+
+    crow: Tensor
+    rows: Tensor
+    entries: Tensor
+    places: Tensor
+    first: Tensor
+    last: Tensor
+
+
+def _few(matrix: SparseMatrix, size: int) -> Few:
+    starts, degree = matrix.csr.crow_indices()[:-1].long(), matrix.degree
+    counts = degree.clamp(max=size)
+    crow = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+    rows = torch.repeat_interleave(counts)
+    entries = torch.arange(len(rows), device=rows.device) + (starts - crow[:-1])[rows]
+    many, steps = (degree > size).nonzero(), torch.arange(size, device=rows.device)
+    return Few(
+        crow.to(matrix.csr.col_indices().dtype),
+        rows,
+        entries,
+        (crow[many] + steps).flatten(),
+        starts[many],
+        degree[many] - size + steps,
     )
 
 
@@ -73,6 +110,7 @@ class SparseMatrix:
         self, csr: Tensor, shared: list[Tensor] | None = None, own: slice | Tensor | None = None
     ) -> None:
         self._shared, self.own = [] if shared is None else shared, own
+        self._few: tuple[int, Few] | None = None
         self.csr = _sharing(csr, self._shared)
 
     @cached_property
@@ -80,6 +118,12 @@ class SparseMatrix:
         a = scipy_csr(self.csr, np.int32 if self.csr.crow_indices().dtype == torch.int32 else np.int64)
         made = torch_csr(a.T.tocsr(), self.csr.dtype, self.csr.device, a.indices.dtype.type)
         return _sharing(made, self._shared)
+
+    def few(self, size: int) -> Few:
+        """What all draws of at most ``size`` entries of each row have in common, made once."""
+        if self._few is None or self._few[0] != size:
+            self._few = size, _few(self, size)
+        return self._few[1]
 
     @cached_property
     def degree(self) -> Tensor:
@@ -210,28 +254,20 @@ def sample_neighbors(operator: SparseMatrix, size: int) -> SparseMatrix:
     Returns:
         An operator whose rows sum to 1 (0 for a node without neighbours).
     """
-    csr, degree = operator.csr, operator.degree
-    first = csr.crow_indices()[:-1].long()
-    offsets = torch.arange(size, device=csr.device).repeat(len(degree), 1)
-    many = (degree > size).nonzero().squeeze(1)
-    drawn = offsets[many]
-    for i in range(size):
-        last = degree[many] - size + i
-        pick = (torch.rand(len(many), device=csr.device) * (last + 1)).long().clamp_(max=last)
-        taken = (drawn[:, :i] == pick[:, None]).any(1)
-        drawn[:, i] = torch.where(taken, last, pick)
-    offsets[many] = drawn.sort(1).values
-    kept = offsets < degree[:, None]
-    entries = (first[:, None] + offsets)[kept]
-    counts = degree.clamp(max=size)
-    rows = torch.repeat_interleave(counts)
+    csr, kept = operator.csr, operator.few(size)
+    drawn = (torch.rand(kept.last.shape, device=csr.device) * (kept.last + 1)).long()
+    drawn = torch.minimum(drawn, kept.last)  # a product may be rounded up
+    for i in range(1, size):
+        taken = (drawn[:, :i] == drawn[:, i, None]).any(1)
+        drawn[:, i] = torch.where(taken, kept.last[:, i], drawn[:, i])
+    entries = kept.entries.index_copy(0, kept.places, (kept.first + drawn).flatten())
     values = csr.values()[entries]
-    total = torch.zeros(len(degree), dtype=values.dtype, device=csr.device).index_add_(0, rows, values)
-    crow = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-    values = values / total.clamp(min=torch.finfo(values.dtype).tiny)[rows]
+    total = torch.zeros(csr.size(0), dtype=values.dtype, device=csr.device).index_add_(0, kept.rows, values)
+    values = values / total.clamp(min=torch.finfo(values.dtype).tiny)[kept.rows]
     columns = csr.col_indices()[entries]
-    crow = crow.to(columns.dtype)
-    return SparseMatrix(torch.sparse_csr_tensor(crow, columns, values, csr.shape, check_invariants=False))
+    return SparseMatrix(
+        torch.sparse_csr_tensor(kept.crow, columns, values, csr.shape, check_invariants=False)
+    )
 
 
 def project(x: Tensor, weight: Tensor) -> Tensor:

@@ -86,7 +86,7 @@ class SAGE(OneOperator):
         return len(self.own)
 
     def features(self, x: Tensor) -> Tensor:
-        return torch.cat([of_features(x, of[0].weight) for of in self._weights()], dim=1)
+        return of_features(x, torch.cat([of[0].weight for of in self._weights()]))
 
     def layer(self, i: int, a: Operator, h: Tensor, labels: Tensor | Packed) -> Tensor:
         layer, gather = (of[i] for of in self._weights())
