@@ -61,7 +61,7 @@ class TestRefit:
         t = first.best_iteration_
         assert again.best_iteration_ == t
         assert len(again.components_) == t + 1
-        assert again.temperature_ == first.temperature_
+        assert again.calibration_ == first.calibration_
         assert again.best_score_ == first.best_score_
         assert not torch.equal(weights(again), weights(first)[: len(weights(again))])
 

@@ -7,6 +7,8 @@ from torch_geometric.nn import GATConv
 
 import clgnn
 from clgnn import CollectiveClassifier, CollectiveRegressor, baselines
+from clgnn.estimators.calibration import Calibration
+from clgnn.estimators.labelling import Classes
 from clgnn.estimators.settings import all_epochs, iteration_budget
 
 QUICK = {"num_samples": 3, "num_iterations": 2, "max_epochs": 8, "iteration_epochs": 4, "hidden_channels": 8}
@@ -28,7 +30,7 @@ def test_iteration_0_is_the_plain_gnn_to_the_last_bit(gnn, test_labels, graph, t
     boosted = quick(**options).fit(graph, train, val)
     assert torch.equal(weights(plain.components_[0]), weights(boosted.components_[0]))
     boosted.stage_scores_ = [1.0, 0.0, 0.0]  # validation prefers it
-    boosted.temperature_ = plain.temperature_
+    boosted.temperature_, boosted.doubt_ = plain.calibration_
     assert torch.equal(boosted.predict_proba(graph), plain.predict_proba(graph))
 
 
@@ -171,26 +173,33 @@ class TestCalibration:
         options = {"max_epochs": 60, "lr": 0.1, "dropout": 0.0}
         raw, calibrated = (quick(calibrate=c, **options).fit(graph, train, val) for c in (False, True))
         assert torch.equal(raw.predict(graph), calibrated.predict(graph))
-        assert raw.temperature_ == 1
+        assert raw.calibration_ == (1, 0)
         assert calibrated.temperature_ != 1
         losses = [model.evaluate(graph, val)["log_loss"] for model in (raw, calibrated)]
         assert losses[1] < losses[0]
 
-    def test_the_temperature_is_the_best_one(self):
-        from clgnn.estimators.labelling import Classes
-
+    @pytest.mark.parametrize("doubt", [0.0, 0.3])
+    def test_what_the_labels_were_drawn_with_is_found(self, doubt):
         torch.manual_seed(0)
-        logits = torch.randn(4000, 3)
-        y = torch.multinomial((logits / 2.5).softmax(dim=1), 1).squeeze(1)
-        assert Classes((0, 1, 2)).temperature(logits, y) == pytest.approx(2.5, rel=0.1)
+        logits = 4 * torch.randn(8000, 3)
+        classes, drawn_with = Classes((0, 1, 2)), Calibration(2.5, doubt)
+        y = torch.multinomial(classes.decode(logits, drawn_with), 1).squeeze(1)
+        found = classes.calibration(logits, y)
+        assert found.temperature == pytest.approx(2.5, rel=0.1)
+        assert found.doubt == pytest.approx(doubt, abs=0.03)
+
+    def test_doubt_changes_no_class_and_leaves_a_distribution(self):
+        logits = torch.randn(50, 4, generator=torch.Generator().manual_seed(0))
+        sure, unsure = (Classes((0, 1, 2, 3)).decode(logits, Calibration(0.7, doubt)) for doubt in (0, 0.4))
+        assert torch.equal(sure.argmax(dim=1), unsure.argmax(dim=1))
+        torch.testing.assert_close(unsure.sum(dim=1), torch.ones(50))
+        torch.testing.assert_close(unsure, 0.6 * sure + 0.1)
 
     def test_a_few_labels_that_are_all_right_make_nothing_certain(self):
-        from clgnn.estimators.labelling import Classes
-
         logits = torch.tensor([[2.0, 0.0], [0.0, 2.0]]).repeat(8, 1)
         classes = Classes((0, 1))
-        temperature = classes.temperature(logits, torch.tensor([0, 1]).repeat(8))
-        confidence = classes.decode(logits, temperature).amax(dim=1).mean()
+        calibration = classes.calibration(logits, torch.tensor([0, 1]).repeat(8))
+        confidence = classes.decode(logits, calibration).amax(dim=1).mean()
         assert float(confidence) == pytest.approx(17 / 18, abs=1e-3)
 
     def test_of_a_regressor_scales_the_deviation(self, graph, train, val):
@@ -200,7 +209,7 @@ class TestCalibration:
         assert float((((graph.y[val] - mean) / std) ** 2).mean()) == pytest.approx(1, rel=1e-3)
 
     def test_without_validation_nothing_is_calibrated(self, graph, train):
-        assert quick().fit(graph, train).temperature_ == 1
+        assert quick().fit(graph, train).calibration_ == (1, 0)
 
 
 def test_observed_labels_can_be_learned_from(graph, train, val, test):

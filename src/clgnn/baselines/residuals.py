@@ -193,7 +193,7 @@ class ResidualRegression(_Residuals):
             return
         found = self._corrected(graph, y, start, self.alpha_)
         judged = validation.judged.cpu()
-        self.temperature_ = validation.calibrate(self.labelling_.parameters(found)[judged])
+        self.temperature_, _ = validation.calibrate(self.labelling_.parameters(found)[judged])
         verdict = validation.judge(self._corrected(graph, y, start, self.alpha_))
         self.best_score_ = verdict.metric
 

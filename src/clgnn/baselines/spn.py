@@ -262,8 +262,8 @@ class SPN(Rival):
         component.train(learn)
         nothing = torch.zeros(graph.num_nodes, 1, component.columns, device=graph.x.device)
         with torch.set_grad_enabled(learn):
-            outputs = average(component, graph, nothing) / self.base_.temperature_
-        return outputs.log_softmax(dim=1)
+            outputs = average(component, graph, nothing)
+        return self.base_.labelling_.decode(outputs, self.base_.calibration_).log()
 
     @property
     def _component(self) -> Component:

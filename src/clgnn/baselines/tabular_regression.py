@@ -52,7 +52,7 @@ class _Regression(_OnColumns):
         self.deviation_ = max(float((y.cpu() - means)[train].square().mean().sqrt()), 0.05)
         if validation is not None:
             parameters = self.labelling_.parameters(self._distribution(graph, y))
-            self.deviation_ *= validation.calibrate(parameters[validation.judged.cpu()])
+            self.deviation_ *= validation.calibrate(parameters[validation.judged.cpu()])[0]
             self.best_score_ = validation.judge(self._distribution(graph, y)).metric
 
     def _with_deviation(self, means: Tensor) -> Tensor:

@@ -34,7 +34,8 @@ class Validation:
         y: the labels that may be shown while validating, ``[N]``, unknown elsewhere.
         judged: the validation nodes, bool ``[N]``.
         rank: judges the predictions of these nodes, ``[judged nodes, ..]``.
-        calibrate: the temperature that the outputs of these nodes, ``[judged nodes, outputs]``, need.
+        calibrate: the temperature and the share of doubt that the outputs of these nodes,
+            ``[judged nodes, outputs]``, need.
 
     The two functions alone know the validation labels: they never come near the input.
     """
@@ -42,7 +43,7 @@ class Validation:
     y: Tensor
     judged: Tensor
     rank: Callable[[Tensor], Verdict]
-    calibrate: Callable[[Tensor], float] = lambda outputs: 1.0
+    calibrate: Callable[[Tensor], tuple[float, float]] = lambda outputs: (1.0, 0.0)
 
     def to(self, device: torch.device) -> Validation:
         return replace(self, y=self.y.to(device), judged=self.judged.to(device))

@@ -8,39 +8,29 @@ table has one row per edge: ``source``, ``target`` and, if wanted, ``weight``.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from clgnn.data.columns import (
-    Column,
-    TextColumn,
-    column_from_json,
-    column_to_json,
-    learn_column,
-    mostly_numbers,
-)
+from clgnn.data.columns import Column, TextColumn, column_from_json, column_to_json, learn_column
+from clgnn.data.label_column import Task, learn_classes, listed, refuse_leak, zeros_and_ones
 from clgnn.data.links import Edges, make_edges
 from clgnn.data.reading import Columns, column, read_table, require
 from clgnn.data.sparse import torch_csr
 from clgnn.data.typed import checked
-from clgnn.data.values import Kind, kind_of, numbers, quoted, texts
+from clgnn.data.values import Kind, numbers, quoted, texts
 
 __all__ = ["Edges", "Schema", "Task", "column", "read_table"]
 
-MAX_CLASSES = 100
 DENSE_CATEGORIES = 64  # with more one-hot columns in all, x is sparse
-FEW_LABELS = 10  # with fewer, a column may equal the label by chance
 _KINDS: dict[str, Kind] = {"--categorical": "text", "--numeric": "number", "--date": "date"}
 
 _COLUMNS = ("features", "edge_features")
-Task = Literal["auto", "classification", "regression"]
 
 
 @dataclass(frozen=True)
@@ -124,8 +114,8 @@ class Schema:
         if id in labelled:
             raise ValueError(f"--label {id} is the id of the nodes too; name another column with the labels")
         for series in labels if several else ():
-            _zeros_and_ones(series)
-        classes = None if several or not labels else _learn_classes(labels[0], task)
+            zeros_and_ones(series)
+        classes = None if several or not labels else learn_classes(labels[0], task)
         used = [name for name in nodes.columns if name not in (id, *labelled, *ignore)]
         declared = {"--categorical": categorical, "--numeric": numeric, "--date": date}
         for option, names in {**declared, "--feature": features}.items():
@@ -136,7 +126,7 @@ class Schema:
         for name in used:  # one at a time, since the table may lie on disk
             series = nodes[name]
             for cells in known if name not in features else ():
-                _refuse_leak(series, cells)
+                refuse_leak(series, cells)
             learned.append(learn_column(series, kinds.get(name)))
         single = "" if several or label is None else str(label)
         left_out = tuple(dict.fromkeys(ignore))
@@ -160,7 +150,7 @@ class Schema:
         what = "label, a number" if self.classes is None else f"label, {len(self.classes)} classes: "
         rows = [(self.id, "ignored", "id")]
         if self.label:
-            rows.append((self.label, "ignored", what + _listed(self.classes or ())))
+            rows.append((self.label, "ignored", what + listed(self.classes or ())))
         rows += [(name, "ignored", "label, 0 or 1") for name in self.several]
         rows += [(name, "ignored", "asked for") for name in self.ignored]
         return rows + [
@@ -235,7 +225,7 @@ class Schema:
                     f"{len(given)} columns are named with --label, and the model was fitted with "
                     f"{max(1, len(self.several))}; name as many, in the same order"
                 )
-            found = [_zeros_and_ones(column(nodes, name, "nodes", "--label")) for name in given]
+            found = [zeros_and_ones(column(nodes, name, "nodes", "--label")) for name in given]
             return torch.from_numpy(np.stack(found, axis=1))
         series = column(nodes, label, "nodes", "--label")
         if self.classes is None:
@@ -246,7 +236,7 @@ class Schema:
         if unseen.any():
             raise ValueError(
                 f"the label column {label!r} has class {cells[unseen].iloc[0]!r}, unseen in training; "
-                f"expected one of {_listed(self.classes)}, or a blank for unknown: say --blank "
+                f"expected one of {listed(self.classes)}, or a blank for unknown: say --blank "
                 f"{quoted(cells[unseen].iloc[0])} to leave it out"
             )
         return torch.from_numpy(codes.astype(np.int64))
@@ -309,69 +299,3 @@ def _declared(options: dict[str, tuple[str, ...]]) -> dict[str, Kind]:
                 raise ValueError(f"column {name!r} is declared twice; expected one kind: drop {option}")
             declared[name] = _KINDS[option]
     return declared
-
-
-def _refuse_leak(series: pd.Series[Any], labels: pd.Series[Any]) -> None:
-    """Refuses a feature with the label's values wherever the label is known: a second column of labels."""
-    rows = labels.notna().to_numpy()
-    if rows.sum() < FEW_LABELS:
-        return
-    known, cells = labels[rows], series[rows]
-    # most columns differ in the first rows
-    if all((texts(part) == known.iloc[: len(part)]).all() for part in (cells.iloc[:FEW_LABELS], cells)):
-        name = series.name
-        raise ValueError(
-            f"column {name!r} has the same values as the label column {labels.name!r} wherever a label "
-            f"is known, so that it would leak the label: say --ignore {quoted(name)}, or --feature "
-            f"{quoted(name)} if it is known for new nodes too"
-        )
-
-
-def _zeros_and_ones(series: pd.Series[Any]) -> NDArray[np.float64]:
-    """One of several labels as 0, 1 and NaN, ``[N]``."""
-    cells = texts(series).str.lower()
-    values = cells.map({"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1, "no": 0, "yes": 1})
-    wrong = np.flatnonzero(cells.notna() & values.isna())
-    if len(wrong):
-        raise ValueError(
-            f"row {wrong[0] + 1} of the label column {series.name!r} has {series.iloc[wrong[0]]!r}; expected "
-            "0 or 1 (no or yes), or a blank for unknown, where several columns are labels"
-        )
-    if values.isna().all():
-        raise ValueError(f"no node has a label in column {series.name!r}; expected some")
-    return np.asarray(values, dtype=np.float64)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:10]) + (", .." if len(names) > 10 else "")
-
-
-def _learn_classes(series: pd.Series[Any], task: Task) -> tuple[str, ...] | None:
-    """The classes of a label column; None for regression."""
-    cells = texts(series)
-    known = cells.dropna().set_axis(np.flatnonzero(cells.notna()) + 1)
-    if known.empty:
-        raise ValueError(f"no node has a label in column {series.name!r}; expected some")
-    found = pd.api.types.infer_dtype(series, skipna=True)
-    numeric = kind_of(series) == "number" and found != "boolean"
-    if task == "regression" or (task == "auto" and numeric and bool((numbers(series) % 1 > 0).any())):
-        numbers(series)
-        return None
-    if task == "auto" and not numeric and (slips := mostly_numbers(known)) is not None:
-        count, first, row = slips
-        raise ValueError(
-            f"the label column {series.name!r} holds numbers, but {count} of its {len(known)} labels are "
-            f"not: {first!r} in row {row} is the first; correct them, or say --blank {quoted(first)} or "
-            "--task classification"
-        )
-    names = list(known.unique())
-    if task == "auto" and len(names) > MAX_CLASSES:
-        raise ValueError(
-            f"the label column {series.name!r} has {len(names)} different values; say --task classification "
-            "or --task regression"
-        )
-    if len(names) == 1:
-        raise ValueError(
-            f"all labels in column {series.name!r} are {names[0]!r}; expected two classes or more"
-        )
-    return tuple(sorted(names, key=float) if numeric else sorted(names))

@@ -62,8 +62,8 @@ class CollectiveClassifier(Collective):
         carry_weights: whether an iteration starts from the weights of the one before it, or anew.
         keep_best: whether the iteration with the best validation metric predicts, or always the last (the
             paper's). Within an iteration, validation chooses the epoch anyway.
-        calibrate: whether the probabilities are calibrated on the validation labels, by temperature scaling.
-            No predicted class changes. Without validation nothing is calibrated.
+        calibrate: whether the probabilities are calibrated on the validation labels, by a temperature and a
+            share of doubt. No predicted class changes. Without validation nothing is calibrated.
         learn_observed: whether the ``observed_mask`` of ``fit`` is learned from as well. On one partly
             labelled graph, where all known labels may be learned from, this is the most accurate.
         metric: what validation maximises: ``"accuracy"`` (the default), ``"balanced_accuracy"``,
@@ -88,6 +88,7 @@ class CollectiveClassifier(Collective):
         best_iteration_: the last of them that prediction uses.
         stage_scores_: the validation metric of the start and of each iteration.
         temperature_: by which the outputs are divided to calibrate them; 1 without validation.
+        doubt_: the share of all classes alike in the calibrated probabilities; 0 without validation.
         best_score_: the validation metric of that iteration; None without validation.
         history_: one row for each epoch of each iteration.
         n_features_in_: the columns of x.

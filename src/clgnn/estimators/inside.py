@@ -120,11 +120,12 @@ class Inside(Replay):
         r"""The representation Z of each node, in the iteration that predicts (equation 2), ``[N, d]``.
 
         It is the mean over the K samples, before the head: :math:`P(y_v) = \sigma((W Z_v + b) / \tau)`, where
-        τ is ``temperature_``. So a linear read-out of Z gives the prediction. For a module of your own, Z is
-        what the module gives. Our GNNs end in an affine layer, and Z is what this layer reads:
-        :math:`\hat A H_{L-1}` for GCN, ``[h | mean of the neighbours' h]`` for GraphSAGE, X and all layers
-        for Snowball, which reads them all, ``[X | Y | mean of the neighbours' h]`` for NIP-mean, and the last
-        hidden layer for the others. :func:`clgnn.estimators.inside.readout` gives W and b.
+        τ is ``temperature_``, and ``doubt_`` is mixed in afterwards. So a linear read-out of Z gives the
+        prediction. For a module of your own, Z is what the module gives. Our GNNs end in an affine layer, and
+        Z is what this layer reads: :math:`\hat A H_{L-1}` for GCN, ``[h | mean of the neighbours' h]`` for
+        GraphSAGE, X and all layers for Snowball, which reads them all, ``[X | Y | mean of the neighbours'
+        h]`` for NIP-mean, and the last hidden layer for the others.
+        :func:`clgnn.estimators.inside.readout` gives W and b.
 
         Args:
             data: one graph or a list of graphs, of any size.

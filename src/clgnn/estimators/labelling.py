@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self
 
 import torch
 import torch.nn.functional as F
-from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 from clgnn.collective.sampling import Categorical, Gaussian, LabelDistribution
 from clgnn.data.graph import known
+from clgnn.estimators.calibration import AS_IT_IS, DOUBTS, Calibration, coolest
 from clgnn.estimators.metrics import CLASSIFICATION, REGRESSION, Array, Metric, as_array, find_metric
 
 
@@ -46,17 +45,14 @@ class Labelling(Protocol):
     def restore(self, y: Tensor) -> Tensor:
         """Known labels of the family ``[N]`` in the units of :meth:`decode`."""
 
-    def decode(self, outputs: Tensor, temperature: float = 1.0) -> Tensor:
-        """The head's outputs ``[..., outputs]`` to probabilities, or to means and standard deviations.
-
-        A temperature above 1 makes them less sure; the most probable label stays what it is.
-        """
+    def decode(self, outputs: Tensor, calibration: Calibration = AS_IT_IS) -> Tensor:
+        """The head's outputs ``[..., outputs]`` to probabilities, or to means and standard deviations."""
 
     def parameters(self, distribution: Tensor) -> Tensor:
         """The outputs that :meth:`decode` turns into this distribution."""
 
-    def temperature(self, outputs: Tensor, y: Tensor) -> float:
-        """The temperature at which outputs ``[N, outputs]`` make encoded labels ``[N]`` most likely."""
+    def calibration(self, outputs: Tensor, y: Tensor) -> Calibration:
+        """What makes encoded labels ``[N]`` most likely for outputs ``[N, outputs]``."""
 
     def log_loss(self, distribution: Tensor, y: Tensor) -> float:
         """Mean negative log-likelihood, in the units of :meth:`decode`; it decides between equals."""
@@ -154,23 +150,25 @@ class Classes:
     def restore(self, y: Tensor) -> Tensor:
         return y
 
-    def decode(self, outputs: Tensor, temperature: float = 1.0) -> Tensor:
-        return (outputs if temperature == 1 else outputs / temperature).softmax(dim=-1)
+    def decode(self, outputs: Tensor, calibration: Calibration = AS_IT_IS) -> Tensor:
+        temperature, doubt = calibration
+        sure = (outputs if temperature == 1 else outputs / temperature).softmax(dim=-1)
+        return sure if doubt == 0 else (1 - doubt) * sure + doubt / outputs.size(-1)
 
     def parameters(self, distribution: Tensor) -> Tensor:
         return distribution.float().clamp(min=1e-12).log()
 
-    def temperature(self, outputs: Tensor, y: Tensor) -> float:
-        logits = outputs.detach().cpu().double()
+    def calibration(self, outputs: Tensor, y: Tensor) -> Calibration:
+        logits, truth, number = outputs.detach().cpu().double(), y.cpu(), outputs.size(1)
         # Platt's targets: a few labels that are all predicted right do not make a prediction certain
-        doubt = logits.size(1) / (logits.size(1) - 1) / (len(y) + 2)
+        smooth = number / (number - 1) / (len(truth) + 2)
+        targets = (1 - smooth) * F.one_hot(truth, number).double() + smooth / number
 
-        def loss(log_temperature: float) -> float:
-            scaled = logits / math.exp(log_temperature)
-            return F.cross_entropy(scaled, y.cpu(), label_smoothing=doubt).item()
+        def loss(calibration: Calibration) -> float:
+            probabilities = self.decode(logits, calibration)
+            return -(targets * probabilities.clamp(min=1e-300).log()).sum(dim=1).mean().item()
 
-        found = minimize_scalar(loss, bounds=(math.log(0.05), math.log(20)), method="bounded")
-        return math.exp(float(found.x))
+        return min((coolest(loss, doubt) for doubt in DOUBTS), key=lambda found: found[0])[1]
 
     def log_loss(self, distribution: Tensor, y: Tensor) -> float:
         likelihood = distribution.gather(1, y.unsqueeze(1))
@@ -245,8 +243,8 @@ class Numbers:
     def restore(self, y: Tensor) -> Tensor:
         return y * self.std + self.mean
 
-    def decode(self, outputs: Tensor, temperature: float = 1.0) -> Tensor:
-        mean, scale = outputs[..., 0], Gaussian().scale(outputs) * temperature
+    def decode(self, outputs: Tensor, calibration: Calibration = AS_IT_IS) -> Tensor:
+        mean, scale = outputs[..., 0], Gaussian().scale(outputs) * calibration.temperature
         return torch.stack([mean * self.std + self.mean, scale * self.std], dim=-1)
 
     def parameters(self, distribution: Tensor) -> Tensor:
@@ -254,9 +252,9 @@ class Numbers:
         raw = (std / self.std - Gaussian.minimum_scale).clamp(min=1e-6)
         return torch.stack([(mean - self.mean) / self.std, raw.expm1().log()], dim=1)
 
-    def temperature(self, outputs: Tensor, y: Tensor) -> float:
+    def calibration(self, outputs: Tensor, y: Tensor) -> Calibration:
         errors = (y.cpu() - outputs[:, 0].detach().cpu()) / Gaussian().scale(outputs.detach().cpu())
-        return max(float(errors.square().mean().sqrt()), 1e-3)
+        return Calibration(max(float(errors.square().mean().sqrt()), 1e-3))
 
     def log_loss(self, distribution: Tensor, y: Tensor) -> float:
         mean, std = distribution.unbind(dim=1)

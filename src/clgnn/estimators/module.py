@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from clgnn.collective.averaging import average
 from clgnn.collective.component import Component
 from clgnn.data.graph import as_graph, visible_labels
+from clgnn.estimators.calibration import Calibration
 from clgnn.estimators.inside import last_step
 from clgnn.estimators.labelling import Labelling, Numbers
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 class CollectiveModule(nn.Module):
     """The recursion Θ_0, .., Θ_T of a fitted estimator, in one module.
 
-    Its ``state_dict`` has the weights of all iterations, which of them predicts, the temperature, and for
+    Its ``state_dict`` has the weights of all iterations, which of them predicts, the calibration, and for
     numbers their mean and standard deviation. So it can be read into the module of another estimator of the
     same settings, classes and columns.
 
@@ -36,11 +37,11 @@ class CollectiveModule(nn.Module):
     Attributes:
         components: Θ_0, .., Θ_T.
         iteration: the one that predicts.
-        temperature: by which its outputs are divided.
+        calibration: the temperature by which its outputs are divided, and the share of doubt.
     """
 
     iteration: Tensor
-    temperature: Tensor
+    calibration: Tensor
 
     def __init__(self, model: Inside) -> None:
         super().__init__()
@@ -54,7 +55,7 @@ class CollectiveModule(nn.Module):
         self.model.components_ = [copy.deepcopy(component) for component in model.components_]
         self.components = nn.ModuleList(self.model.components_)
         self.register_buffer("iteration", torch.tensor(model.best_iteration_))
-        self.register_buffer("temperature", torch.tensor(model.temperature_, dtype=torch.float64))
+        self.register_buffer("calibration", torch.tensor(model.calibration_, dtype=torch.float64))
         labelling = model.labelling_
         if isinstance(labelling, Numbers):
             scale = torch.tensor([labelling.mean, labelling.std], dtype=torch.float64)
@@ -106,7 +107,7 @@ class CollectiveModule(nn.Module):
         step = last_step(components, test)
         components[-1].train(training)  # to predict with the others was to evaluate them
         outputs = torch.stack([average(step.component, graph, labels) for labels in step.inputs]).mean(dim=0)
-        return labelling.decode(outputs, float(self.temperature)).float()
+        return labelling.decode(outputs, Calibration(*self.calibration.tolist())).float()
 
     def _labelling(self) -> Labelling:
         """What a label is; of numbers, with the scale as it was read."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,11 +12,11 @@ import pandas as pd
 import sklearn.metrics as sk
 import torch
 import torch.nn.functional as F
-from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 from clgnn.collective.sampling import Bernoulli
 from clgnn.data.graph import Graphs, Mask
+from clgnn.estimators.calibration import AS_IT_IS, Calibration, coolest
 from clgnn.estimators.metrics import Array, Metric, as_array
 from clgnn.estimators.recursion import Collective
 from clgnn.estimators.settings import LOWER_IS_BETTER
@@ -130,22 +129,22 @@ class MultiLabels:
     def restore(self, y: Tensor) -> Tensor:
         return y
 
-    def decode(self, outputs: Tensor, temperature: float = 1.0) -> Tensor:
+    def decode(self, outputs: Tensor, calibration: Calibration = AS_IT_IS) -> Tensor:
+        temperature = calibration.temperature
         return (outputs if temperature == 1 else outputs / temperature).sigmoid()
 
     def parameters(self, distribution: Tensor) -> Tensor:
         return distribution.float().clamp(1e-7, 1 - 1e-7).logit()
 
-    def temperature(self, outputs: Tensor, y: Tensor) -> float:
+    def calibration(self, outputs: Tensor, y: Tensor) -> Calibration:
         there = ~y.cpu().isnan()
         logits, truth = outputs.detach().cpu().double()[there], y.cpu().double()[there]
         smooth = (truth * len(truth) + 1) / (len(truth) + 2)  # Platt's targets
 
-        def loss(log_temperature: float) -> float:
-            return F.binary_cross_entropy_with_logits(logits / math.exp(log_temperature), smooth).item()
+        def loss(calibration: Calibration) -> float:
+            return F.binary_cross_entropy_with_logits(logits / calibration.temperature, smooth).item()
 
-        found = minimize_scalar(loss, bounds=(math.log(0.05), math.log(20)), method="bounded")
-        return math.exp(float(found.x))
+        return coolest(loss)[1]
 
     def log_loss(self, distribution: Tensor, y: Tensor) -> float:
         return MULTILABEL["log_loss"](as_array(y), as_array(distribution))

@@ -296,7 +296,7 @@ def _unpacked(
             count = content["learned"].get(name)
             own = [_module(estimator, arrays, name, f"{prefix}{name}.{i}.", i) for i in range(count or 0)]
             setattr(estimator, name, own if count else _module(estimator, arrays, name, f"{prefix}{name}."))
-        else:
+        elif name in content["learned"] or not hasattr(kind, name):  # what is newer has a default
             setattr(estimator, name, content["learned"][name])
     if parameters.get("start", "") is None:
         members = [clone(one) for one in estimator.starts_]

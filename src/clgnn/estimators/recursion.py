@@ -23,6 +23,7 @@ from clgnn.engine.neighbors import few
 from clgnn.engine.streamed import Streamed
 from clgnn.estimators import starts
 from clgnn.estimators.batching import arrays, as_streamed, batching, check_start
+from clgnn.estimators.calibration import AS_IT_IS
 from clgnn.estimators.callbacks import Callback, Callbacks
 from clgnn.estimators.checkpoints import Progress, fingerprint
 from clgnn.estimators.inside import Inside
@@ -88,7 +89,7 @@ class Collective(Inside):
             refit: whether to fit once more, when validation has chosen, on the training and the validation
                 labels together. Θ_0, .., Θ_t up to the iteration t that predicts are learned anew, from new
                 weights, each with as many epochs as the one that validation chose. What a label is,
-                ``class_weight`` and ``temperature_`` stay those of the training labels and of the first fit;
+                ``class_weight`` and the calibration stay those of the training labels and of the first fit;
                 ``history_``, ``stage_scores_`` and ``best_score_`` tell of that fit.
             checkpoint: a folder that each finished iteration is written to, and the one that goes on, every
                 half a minute. If it holds the same fit, which was interrupted, this one goes on there and
@@ -266,7 +267,7 @@ class Collective(Inside):
         groups = history.groupby("iteration")[name]
         best = groups.min() if self.metric_name in LOWER_IS_BETTER else groups.max()
         self.stage_scores_ = [None if v != v else float(v) for v in best]
-        self.temperature_, self.best_score_ = 1.0, None
+        (self.temperature_, self.doubt_), self.best_score_ = AS_IT_IS, None
         self._finish(history)
         if validation is None:
             return self
@@ -277,8 +278,8 @@ class Collective(Inside):
         outputs = infer(self._used(graph), test)
         assert outputs is not None
         if self.calibrate:
-            self.temperature_ = validation.calibrate(outputs[validation.judged])
-        self.best_score_ = validation.judge(self.labelling_.decode(outputs, self.temperature_)).metric
+            self.temperature_, self.doubt_ = validation.calibrate(outputs[validation.judged])
+        self.best_score_ = validation.judge(self.labelling_.decode(outputs, self.calibration_)).metric
         return self
 
     def _fit_starts(

@@ -22,6 +22,7 @@ from clgnn.engine.neighbors import few
 from clgnn.engine.runner import OF_EDGES
 from clgnn.engine.streamed import Streamed
 from clgnn.estimators.batching import without_sampling_inside
+from clgnn.estimators.calibration import Calibration
 from clgnn.estimators.masks import prediction_masks
 from clgnn.estimators.node import NodeEstimator
 from clgnn.estimators.settings import LOWER_IS_BETTER, CollectiveSettings
@@ -35,6 +36,7 @@ class _Attributes:
     starts_with_plain_: bool
     stage_scores_: list[float | None]
     temperature_: float
+    doubt_: float = 0.0  # older models have none
     _batching: Batching | None = None  # of the fit
 
 
@@ -48,20 +50,26 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
         "starts_with_plain_",
         "stage_scores_",
         "temperature_",
+        "doubt_",
     )
     _free: ClassVar[frozenset[str]] = frozenset({"device", "memory_budget", "propagation", "num_samples"})
+
+    @property
+    def calibration_(self) -> Calibration:
+        """How outputs become probabilities: ``temperature_`` and ``doubt_``."""
+        return Calibration(self.temperature_, self.doubt_)
 
     # Prediction
 
     def _distribution(self, graph: Graph, y: Tensor) -> Tensor:
         outputs = infer(self._used(graph), self._test_graph(graph, y, self._start(self.components_)))
         assert outputs is not None
-        return self.labelling_.decode(outputs, self.temperature_)
+        return self.labelling_.decode(outputs, self.calibration_)
 
     def _stages(self, graph: Graph, y: Tensor) -> Iterator[Tensor]:
         self._used(graph)
         for outputs in stages(self.components_, self._test_graph(graph, y, self._start(self.components_))):
-            yield self.labelling_.decode(outputs, self.temperature_)
+            yield self.labelling_.decode(outputs, self.calibration_)
 
     def _spread(self, graph: Graph, y: Tensor) -> Tensor:
         test = self._test_graph(graph, y, self._start(self.components_))
@@ -78,7 +86,7 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
         if not before and test.start is not None:
             return self._distribution(graph, y), super()._spread(graph, y)
         inputs = test.inputs(len(before), infer(before, test))
-        distribution = self.labelling_.decode(predict(last, graph, inputs), self.temperature_)
+        distribution = self.labelling_.decode(predict(last, graph, inputs), self.calibration_)
         if sum(labels.size(1) for labels in inputs) == 1:
             return distribution, super()._spread(graph, y)
         samples = torch.cat([each_sample(last, graph, labels) for labels in inputs], dim=1)

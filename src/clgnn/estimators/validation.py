@@ -52,4 +52,4 @@ def build_validation(
         return Verdict(score, -labelling.log_loss(given, labelling.restore(truth)), value)
 
     y = labelling.encode(visible_labels(data, shown), "observed_mask")
-    return Validation(y, judged, rank, lambda outputs: labelling.temperature(outputs, truth))
+    return Validation(y, judged, rank, lambda outputs: labelling.calibration(outputs, truth))
