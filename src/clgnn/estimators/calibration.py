@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from scipy.optimize import minimize_scalar
 
-DOUBTS = tuple(i / 50 for i in range(31))
-"""The shares that are tried: 0 to 0.6."""
+DOUBTS = tuple(i / 50 for i in range(46))
+"""The shares that are tried: 0 to 0.9."""
 _COLDEST, _HOTTEST = 0.05, 20.0
 
 
@@ -48,5 +48,7 @@ def coolest(loss: Callable[[Calibration], float], doubt: float = 0.0) -> tuple[f
     def of_log(log_temperature: float) -> float:
         return loss(Calibration(math.exp(log_temperature), doubt))
 
-    found = minimize_scalar(of_log, bounds=(math.log(_COLDEST), math.log(_HOTTEST)), method="bounded")
+    # with doubt, the rest gets no surer than it was: probabilities of 1 would all be alike
+    bounds = math.log(1.0 if doubt else _COLDEST), math.log(_HOTTEST)
+    found = minimize_scalar(of_log, bounds=bounds, method="bounded")
     return float(found.fun), Calibration(math.exp(float(found.x)), doubt)
