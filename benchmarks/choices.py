@@ -20,7 +20,7 @@ from rich.table import Table
 from torch import Tensor
 
 from clgnn import CollectiveClassifier, datasets, splits
-from clgnn.data.graph import as_list, as_mask, by_graph
+from clgnn.data.graph import Graphs, as_list, as_mask, by_graph
 from clgnn.experiments.plan import read_config, trial_of
 from clgnn.experiments.statistics import paired
 
@@ -47,11 +47,7 @@ def run(
     torch.set_num_threads(1)
     data = datasets.load(name)
     split = splits.paper(name, labels, percent, number, data=data)
-    nodes = as_mask(split.val_mask, data, "val_mask").nonzero().squeeze(1)
-    order = torch.randperm(len(nodes), generator=torch.Generator().manual_seed(number))
-    halves = [torch.zeros(sum(len(g.y) for g in as_list(data)), dtype=torch.bool) for _ in range(2)]
-    for half, mask in enumerate(halves):
-        mask[nodes[order[half::2]]] = True
+    halves = halved(split, data, number)
     cell = (name, labels, percent, f"{gnn}+cl")
     given = json.loads(trial_of(cell, number, read_config(config)).settings)
     model = CollectiveClassifier(**{**given, **VARIANTS[variant], "seed": number})
@@ -67,6 +63,16 @@ def run(
         "error": [float(gain.std() / np.sqrt(len(gain))) for gain in gains],
         "predicts": model.best_iteration_,
     }
+
+
+def halved(split: splits.Split[Any], data: Graphs, seed: int) -> list[Tensor]:
+    """The validation nodes in two halves, at random: bool ``[N]`` each."""
+    nodes = as_mask(split.val_mask, data, "val_mask").nonzero().squeeze(1)
+    order = torch.randperm(len(nodes), generator=torch.Generator().manual_seed(seed))
+    halves = [torch.zeros(sum(len(g.y) for g in as_list(data)), dtype=torch.bool) for _ in range(2)]
+    for half, mask in enumerate(halves):
+        mask[nodes[order[half::2]]] = True
+    return halves
 
 
 def _right(stage: Tensor | list[Tensor], classes: Tensor, y: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """The documentation says what is so: its Python runs, its commands exist, its links lead somewhere."""
 
+import importlib
 import re
 import shlex
 import textwrap
@@ -164,3 +165,13 @@ def test_tutorials_have_a_picture_and_need_no_file():
         assert text.startswith('"""\n'), path.name
         assert "plt.show()" in text, path.name
         assert not re.search(r"load\(\"(cora|pubmed|friendster|protein|facebook)", text), path.name
+
+
+def test_tables_of_results_are_those_of_the_trials(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "figures"))
+    results = importlib.import_module("results")
+    tables = results.blocks()
+    for page in results.PAGES:
+        text = page.read_text()
+        assert text == results.filled(text, tables), f"run python docs/figures/results.py for {page.name}"
+        assert results.filled(text, dict.fromkeys(tables, "")) != text, "no table is filled in"

@@ -1,12 +1,4 @@
-"""Draws docs/figures/cora.svg and prints the table of the README, from the trials of a reproduction.
-
-clgnn reproduce main --config docs/results/fair.toml --trials 10 --datasets cora --out results/ \
-    --methods gcn,gcn+cl,gcn+cl-auto,sage,sage+cl,sage+cl-auto
-python docs/figures/cora.py results/trials.csv
-"""
-
-import sys
-from pathlib import Path
+"""The picture and the table of the README, from trials of Cora; docs/figures/results.py writes both."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -17,6 +9,7 @@ KINDS = {
     "+cl": ("boosted", "#0b6e99"),
     "+cl-auto": ("boosted, auto start", "#e07b39"),
 }
+STYLE = {"svg.hashsalt": "clgnn", "font.size": 11}
 
 
 def accuracies(path: str) -> pd.DataFrame:
@@ -61,11 +54,3 @@ def draw(table: pd.DataFrame) -> plt.Figure:
     figure.legend(loc="outside lower center", ncols=3, frameon=False)
     axes.spines[["top", "right", "left"]].set_visible(False)
     return figure
-
-
-if __name__ == "__main__":
-    plt.rcParams.update({"svg.hashsalt": "clgnn", "font.size": 11})
-    table = accuracies(sys.argv[1])
-    print(f"{table.groupby(level=0).size().to_dict()} splits")
-    print("\n".join(rows(table)))
-    draw(table).savefig(Path(__file__).with_suffix(".svg"), metadata={"Date": None})

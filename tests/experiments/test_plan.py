@@ -21,7 +21,7 @@ from clgnn.experiments.plan import (
 )
 from clgnn.experiments.published import published
 
-EXPORT = Path(__file__).parents[2] / "docs" / "results" / "trials.csv"
+EXPORT = Path(__file__).parents[2] / "docs" / "results" / "0.1" / "trials.csv"
 
 
 @pytest.mark.parametrize("table", ["main", "learning_curve", "ablation_uniform"])

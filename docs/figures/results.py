@@ -1,0 +1,115 @@
+"""Writes the tables of the README, docs/choosing.md and docs/results.md from the trials of a reproduction.
+
+    clgnn reproduce main --config docs/results/fair.toml --out results/ ..
+    clgnn reproduce main --out paper/ ..
+    python docs/figures/results.py results/ paper/
+
+The first folder has trials of the fair protocol, the second those of the paper's. A table stands between two
+comments, ``<!-- main -->`` and ``<!-- end of main -->``. The trials, the tables as CSV and LaTeX and the
+figures go to docs/results/. Without folders, the pages are made again from the trials there, and a
+test compares them.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from cora import STYLE, accuracies, draw, rows
+
+from clgnn.experiments.ledger import Ledger, read
+from clgnn.experiments.methods import base
+from clgnn.experiments.statistics import cells
+from clgnn.report import figures, names, paper_tables
+from clgnn.report.rendering import to_markdown
+
+DOCS = Path(__file__).parents[1]
+FAIR, PAPER = (DOCS / "results" / f"{name}-trials.csv" for name in ("fair", "paper"))
+PAGES = (DOCS.parent / "README.md", DOCS / "choosing.md", DOCS / "results.md")
+HOMOPHILY = {
+    "cora": 0.81,
+    "pubmed": 0.80,
+    "friendster": 0.50,
+    "facebook100/johns_hopkins55": 0.55,
+    "protein": 0.67,
+}
+"""As ``clgnn datasets info`` prints it."""
+
+
+def gains(found: pd.DataFrame) -> str:
+    """One row for each graph and GNN: what the boost brings, without and with labels seen."""
+    head = ["", "labels", "homophily", "plain", "gain, no label seen", "gain, labels seen", "splits"]
+    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * 6]
+    boosted = found[found["method"].str.endswith("+cl") & found["gain"].notna()]
+    key = ["dataset", "train_labels", "test_label_percent", "method"]
+    by_cell = {tuple(row[name] for name in key): row for row in found.to_dict("records")}
+    for dataset, labels in names.MAIN:
+        here = boosted[(boosted["dataset"] == dataset) & (boosted["train_labels"] == labels)]
+        for method in sorted(here["method"].unique(), key=names.method_order):
+            one = {p: by_cell.get((dataset, labels, p, method)) for p in (0, 50)}
+            plain = by_cell[dataset, labels, 0, base(method)]
+            said = [
+                "–" if row is None else f"{bold(row)} ({row['gain_se']:.2f})" for row in (one[0], one[50])
+            ]
+            splits = sorted({int(row["pairs"]) for row in one.values() if row is not None})
+            what = f"{names.dataset(dataset)}, {names.method(base(method))}"
+            cells_ = [what, labels, f"{HOMOPHILY[dataset]:.2f}", f"{plain['mean']:.2f}", *said]
+            lines.append("| " + " | ".join(map(str, [*cells_, " to ".join(map(str, splits))])) + " |")
+    return "\n".join(lines)
+
+
+def bold(row: dict[str, float]) -> str:
+    """A gain; bold if its 95 % interval lies on one side of 0."""
+    text = f"{row['gain']:+.2f}"
+    return f"**{text}**" if row["low"] > 0 or row["high"] < 0 else text
+
+
+def blocks() -> dict[str, str]:
+    """The tables by name, from the trials in docs/results/."""
+    trials = read(FAIR)
+    tables = {name: table for name, table in paper_tables.tables(trials).items() if name != "over-first"}
+    if (over_first := paper_tables.over_first(read(PAPER))) is not None:
+        tables["over-first"] = over_first
+    made = {name: to_markdown(table).split("\n", 2)[2].strip() for name, table in tables.items()}
+    made["headline"] = tables["main"].notes[0]
+    return made | {"gains": gains(cells(trials)), "cora": "\n".join([*CORA, *rows(accuracies(str(FAIR)))])}
+
+
+CORA = (
+    "| | no labels where it predicts | gain | as many labels there | gain |",
+    "| --- | ---: | ---: | ---: | ---: |",
+)
+
+
+def filled(page: str, tables: dict[str, str]) -> str:
+    """The text of a page with its tables between their comments."""
+    for name, table in tables.items():
+        begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
+        page = re.sub(
+            re.escape(begin) + ".*?" + re.escape(end),
+            lambda _, text=f"{begin}\n{table}\n{end}": text,
+            page,
+            flags=re.DOTALL,
+        )
+    return page
+
+
+def main() -> None:
+    for folder, path in zip(sys.argv[1:], (FAIR, PAPER), strict=False):
+        Ledger(folder).export(path)
+    tables = blocks()
+    for page in PAGES:
+        page.write_text(filled(page.read_text(), tables))
+    trials = read(FAIR)
+    for path in paper_tables.write(DOCS / "results", trials):
+        if path.suffix == ".md":
+            path.unlink()
+    figures.write(DOCS / "results", trials)
+    plt.rcParams.update(STYLE)
+    draw(accuracies(str(FAIR))).savefig(DOCS / "figures" / "cora.svg", metadata={"Date": None})
+    print(f"{len(trials)} trials: {', '.join(tables)}")
+
+
+if __name__ == "__main__":
+    main()
