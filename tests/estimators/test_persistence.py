@@ -212,6 +212,17 @@ def damage(folder, **changes):
     file.write_text(json.dumps({**content, "sha256": None, **changes}))
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"doubt_": -1}, {"doubt_": 5}, {"doubt_": "x"}, {"temperature_": -1}, {"temperature_": None}]
+)
+def test_a_calibration_that_gives_no_probabilities_is_refused(graph, train, tmp_path, wrong):
+    quick().fit(graph, train).save(tmp_path / "m")
+    learned = json.loads((tmp_path / "m" / "model.json").read_text())["learned"]
+    damage(tmp_path / "m", learned={**learned, **wrong})
+    with pytest.raises(ValueError, match="is damaged, or of another GNN"):
+        CollectiveClassifier.load(tmp_path / "m")
+
+
 def test_damaged_and_newer_models_are_refused(graph, train, tmp_path):
     model = quick().fit(graph, train)
 

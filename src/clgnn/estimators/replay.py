@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor, nn
 
@@ -58,6 +60,15 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
     def calibration_(self) -> Calibration:
         """How outputs become probabilities: ``temperature_`` and ``doubt_``."""
         return Calibration(self.temperature_, self.doubt_)
+
+    def _finish(self, history: pd.DataFrame) -> Self:
+        temperature, doubt = self.calibration_
+        if not (0 < temperature < math.inf and 0 <= doubt < 1):  # a file may say anything
+            raise ValueError(
+                f"temperature_ is {temperature} and doubt_ is {doubt}; expected a number above 0, and one "
+                "from 0 to below 1"
+            )
+        return super()._finish(history)
 
     # Prediction
 
