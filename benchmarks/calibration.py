@@ -19,7 +19,7 @@ from rich.table import Table
 from benchmarks.choices import halved
 from clgnn import CollectiveClassifier, datasets, splits
 from clgnn.data.graph import as_list, by_graph
-from clgnn.estimators.calibration import AS_IT_IS, Calibration, coolest
+from clgnn.estimators.calibration import AS_IT_IS
 from clgnn.estimators.labelling import Classes
 from clgnn.estimators.metrics import as_array, calibration_error
 from clgnn.experiments.plan import read_config, trial_of
@@ -44,12 +44,9 @@ def run(name: str, labels: int, percent: int, gnn: str, number: int, config: str
     outputs = (torch.cat(found) if isinstance(found, list) else found).double().clamp(min=1e-300).log()
     y = torch.searchsorted(model.classes_, torch.cat([graph.y for graph in as_list(data)]))
     classes = Classes(tuple(model.classes_.tolist()))
-
-    def loss(calibration: Calibration) -> float:
-        return classes.log_loss(classes.decode(outputs[choosing], calibration), y[choosing])
-
+    temperature = classes.calibration(outputs[choosing], y[choosing], doubts=(0.0,))
     scores = []
-    for way in (AS_IT_IS, coolest(loss)[1], both):
+    for way in (AS_IT_IS, temperature, both):
         said = classes.decode(outputs[judging], way)
         error = calibration_error(as_array(y[judging]), as_array(said))
         scores.append([error, classes.log_loss(said, y[judging])])

@@ -22,7 +22,7 @@ from clgnn.experiments.ledger import Ledger, read
 from clgnn.experiments.methods import base
 from clgnn.experiments.statistics import cells
 from clgnn.report import figures, names, paper_tables
-from clgnn.report.rendering import to_markdown
+from clgnn.report.rendering import to_csv, to_markdown
 
 DOCS = Path(__file__).parents[1]
 FAIR, PAPER = (DOCS / "results" / f"{name}-trials.csv" for name in ("fair", "paper"))
@@ -47,22 +47,22 @@ def gains(found: pd.DataFrame) -> str:
     for dataset, labels in names.MAIN:
         here = boosted[(boosted["dataset"] == dataset) & (boosted["train_labels"] == labels)]
         for method in sorted(here["method"].unique(), key=names.method_order):
-            one = {p: by_cell.get((dataset, labels, p, method)) for p in (0, 50)}
-            plain = by_cell[dataset, labels, 0, base(method)]
-            said = [
-                "–" if row is None else f"{bold(row)} ({row['gain_se']:.2f})" for row in (one[0], one[50])
-            ]
-            splits = sorted({int(row["pairs"]) for row in one.values() if row is not None})
+            found_here = [by_cell.get((dataset, labels, percent, method)) for percent in (0, 50)]
+            there = [row for row in found_here if row is not None and row["gain"] == row["gain"]]
+            plain = there[0]["mean"] - there[0]["gain"]  # of the splits that have both
+            splits = sorted({int(row["pairs"]) for row in there})
             what = f"{names.dataset(dataset)}, {names.method(base(method))}"
-            cells_ = [what, labels, f"{HOMOPHILY[dataset]:.2f}", f"{plain['mean']:.2f}", *said]
-            lines.append("| " + " | ".join(map(str, [*cells_, " to ".join(map(str, splits))])) + " |")
+            said = [bold(row) if row in there else "–" for row in found_here]
+            texts = [what, str(labels), f"{HOMOPHILY[dataset]:.2f}", f"{plain:.2f}", *said]
+            lines.append("| " + " | ".join([*texts, " to ".join(map(str, splits))]) + " |")
     return "\n".join(lines)
 
 
 def bold(row: dict[str, float]) -> str:
-    """A gain; bold if its 95 % interval lies on one side of 0."""
-    text = f"{row['gain']:+.2f}"
-    return f"**{text}**" if row["low"] > 0 or row["high"] < 0 else text
+    """A gain and its standard error; bold if the 95 % interval lies on one side of 0."""
+    text, error = f"{row['gain']:+.2f}", row["gain_se"]
+    text = f"**{text}**" if row["low"] > 0 or row["high"] < 0 else text
+    return f"{text} ({error:.2f})" if error == error else f"{text} (–)"
 
 
 def blocks() -> dict[str, str]:
@@ -84,6 +84,11 @@ CORA = (
 
 def filled(page: str, tables: dict[str, str]) -> str:
     """The text of a page with its tables between their comments."""
+    for name in re.findall("<!-- end of (.*?) -->", page):
+        if name not in tables:
+            raise SystemExit(
+                f"there are no trials for the table {name}; run them, or take it out of the page"
+            )
     for name, table in tables.items():
         begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
         page = re.sub(
@@ -97,6 +102,11 @@ def filled(page: str, tables: dict[str, str]) -> str:
 
 def main() -> None:
     for folder, path in zip(sys.argv[1:], (FAIR, PAPER), strict=False):
+        done = int((read(folder)["status"] == "done").sum())
+        if path.exists() and done < len(read(path)):
+            raise SystemExit(
+                f"{folder} has {done} trials, and {path.name} more; expected a ledger that goes on"
+            )
         Ledger(folder).export(path)
     tables = blocks()
     for page in PAGES:
@@ -105,6 +115,8 @@ def main() -> None:
     for path in paper_tables.write(DOCS / "results", trials):
         if path.suffix == ".md" or path.stem == "over-first":  # that one comes from the paper's protocol
             path.unlink()
+    if PAPER.exists() and (over_first := paper_tables.over_first(read(PAPER))) is not None:
+        (DOCS / "results" / "over-first.csv").write_text(to_csv(over_first))
     figures.write(DOCS / "results", trials)
     plt.rcParams.update(STYLE)
     draw(accuracies(str(FAIR))).savefig(DOCS / "figures" / "cora.svg", metadata={"Date": None})

@@ -195,6 +195,14 @@ class TestCalibration:
         torch.testing.assert_close(unsure.sum(dim=1), torch.ones(50))
         torch.testing.assert_close(unsure, 0.6 * sure + 0.1)
 
+    @pytest.mark.parametrize("doubt", [0.0, 0.2])
+    def test_the_logarithm_is_finite_however_sure_an_output_is(self, doubt):
+        classes, calibration = Classes((0, 1, 2)), Calibration(0.05, doubt)
+        logits = torch.tensor([[0.1, 0.0, -0.2]])
+        expected = classes.decode(logits, calibration).log()
+        torch.testing.assert_close(classes.log_decode(logits, calibration), expected)
+        assert bool(classes.log_decode(torch.tensor([[600.0, 0.0, 1.0]]), calibration).isfinite().all())
+
     def test_a_few_labels_that_are_all_right_make_nothing_certain(self):
         logits = torch.tensor([[2.0, 0.0], [0.0, 2.0]]).repeat(8, 1)
         classes = Classes((0, 1))

@@ -80,6 +80,11 @@ def test_trials_of_a_dataset_are_counted_at_once_where_they_are_as_many() -> Non
         "5 trials in each cell, but 10 in GCN + CL on Cora 85, 50 %, and 4 in GCN on Cora 85, 50 %, "
         "and 3 in all of Friendster."
     )
+    many = [("cora", 85, 0, f"method {i}", i) for i in range(2, 20)]
+    found = pd.DataFrame(many, columns=cell)
+    assert notes.number_of_trials(found, found["n"]) == (
+        "2 to 19 trials in a cell; the CSV file has the number of each."
+    )
 
 
 def test_the_notes(made: dict[str, ResultTable]) -> None:

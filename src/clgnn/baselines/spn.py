@@ -22,6 +22,7 @@ from clgnn.collective.component import Component
 from clgnn.collective.learning import Epoch, Validation
 from clgnn.data.graph import Graph, Graphs, Mask, known
 from clgnn.estimators.collective import CollectiveClassifier
+from clgnn.estimators.labelling import Classes
 from clgnn.estimators.masks import default_masks
 from clgnn.estimators.node import OnEpoch, ignore
 from clgnn.estimators.settings import ABOVE_0, Expected, count, number
@@ -263,7 +264,7 @@ class SPN(Rival):
         nothing = torch.zeros(graph.num_nodes, 1, component.columns, device=graph.x.device)
         with torch.set_grad_enabled(learn):
             outputs = average(component, graph, nothing)
-        return self.base_.labelling_.decode(outputs, self.base_.calibration_).log()
+        return Classes.log_decode(outputs, self.base_.calibration_)
 
     @property
     def _component(self) -> Component:

@@ -45,7 +45,7 @@ def _multiply(csr: Tensor, dense: Tensor) -> Tensor:
     # the rows that are gathered are fetched ahead, which torch's sparse product does not do
     return F.embedding_bag(
         csr.col_indices(),
-        dense.detach().contiguous(),  # no gradient here; columns apart, as in W.T, take ten times as long
+        dense.detach().contiguous(),  # no gradient here; columns apart, as in W.T, take several times as long
         csr.crow_indices(),
         mode="sum",
         per_sample_weights=csr.values(),

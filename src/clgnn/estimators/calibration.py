@@ -18,6 +18,8 @@ from scipy.optimize import minimize_scalar
 
 DOUBTS = tuple(i / 50 for i in range(46))
 """The shares that are tried: 0 to 0.9."""
+ENOUGH = 2000
+"""So many labels choose between them, in equal steps through all."""
 _COLDEST, _HOTTEST = 0.05, 20.0
 
 
@@ -26,7 +28,7 @@ class Calibration(NamedTuple):
 
     Attributes:
         temperature: τ, by which they are divided.
-        doubt: ε, the share of all classes alike.
+        doubt: ε, the weight of the uniform distribution that is mixed in.
     """
 
     temperature: float = 1.0
@@ -36,11 +38,11 @@ class Calibration(NamedTuple):
 AS_IT_IS = Calibration()
 
 
-def coolest(loss: Callable[[Calibration], float], doubt: float = 0.0) -> tuple[float, Calibration]:
+def best_temperature(loss: Callable[[Calibration], float], doubt: float = 0.0) -> tuple[float, Calibration]:
     """The lowest loss with a share of doubt, and the calibration that has it.
 
     Example:
-        >>> found, best = coolest(lambda c: (c.temperature - 2) ** 2)
+        >>> found, best = best_temperature(lambda c: (c.temperature - 2) ** 2)
         >>> round(best.temperature, 2), best.doubt
         (2.0, 0.0)
     """

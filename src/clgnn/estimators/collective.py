@@ -88,7 +88,7 @@ class CollectiveClassifier(Collective):
         best_iteration_: the last of them that prediction uses.
         stage_scores_: the validation metric of the start and of each iteration.
         temperature_: by which the outputs are divided to calibrate them; 1 without validation.
-        doubt_: the share of all classes alike in the calibrated probabilities; 0 without validation.
+        doubt_: the weight of the uniform distribution in the calibrated probabilities; 0 without validation.
         best_score_: the validation metric of that iteration; None without validation.
         history_: one row for each epoch of each iteration.
         n_features_in_: the columns of x.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Protocol, Self
 
 import torch
@@ -12,7 +14,7 @@ from torch import Tensor
 
 from clgnn.collective.sampling import Categorical, Gaussian, LabelDistribution
 from clgnn.data.graph import known
-from clgnn.estimators.calibration import AS_IT_IS, DOUBTS, Calibration, coolest
+from clgnn.estimators.calibration import AS_IT_IS, DOUBTS, ENOUGH, Calibration, best_temperature
 from clgnn.estimators.metrics import CLASSIFICATION, REGRESSION, Array, Metric, as_array, find_metric
 
 
@@ -155,20 +157,30 @@ class Classes:
         sure = (outputs if temperature == 1 else outputs / temperature).softmax(dim=-1)
         return sure if doubt == 0 else (1 - doubt) * sure + doubt / outputs.size(-1)
 
+    @staticmethod
+    def log_decode(outputs: Tensor, calibration: Calibration) -> Tensor:
+        """The logarithm of :meth:`decode`, finite however sure an output is."""
+        temperature, doubt = calibration
+        sure = (outputs / temperature).log_softmax(dim=-1)
+        if doubt == 0:
+            return sure
+        return torch.logaddexp(sure + math.log1p(-doubt), sure.new_tensor(doubt / outputs.size(-1)).log())
+
     def parameters(self, distribution: Tensor) -> Tensor:
         return distribution.float().clamp(min=1e-12).log()
 
-    def calibration(self, outputs: Tensor, y: Tensor) -> Calibration:
+    def calibration(self, outputs: Tensor, y: Tensor, doubts: Sequence[float] = DOUBTS) -> Calibration:
         logits, truth, number = outputs.detach().cpu().double(), y.cpu(), outputs.size(1)
         # Platt's targets: a few labels that are all predicted right do not make a prediction certain
         smooth = number / (number - 1) / (len(truth) + 2)
         targets = (1 - smooth) * F.one_hot(truth, number).double() + smooth / number
 
-        def loss(calibration: Calibration) -> float:
-            probabilities = self.decode(logits, calibration)
-            return -(targets * probabilities.clamp(min=1e-300).log()).sum(dim=1).mean().item()
+        def loss(calibration: Calibration, step: int = 1) -> float:
+            return -(targets[::step] * self.log_decode(logits[::step], calibration)).sum(dim=1).mean().item()
 
-        return min((coolest(loss, doubt) for doubt in DOUBTS), key=lambda found: found[0])[1]
+        few = partial(loss, step=max(1, len(truth) // ENOUGH))
+        doubt = min((best_temperature(few, doubt) for doubt in doubts), key=lambda found: found[0])[1].doubt
+        return best_temperature(loss, doubt)[1]
 
     def log_loss(self, distribution: Tensor, y: Tensor) -> float:
         likelihood = distribution.gather(1, y.unsqueeze(1))

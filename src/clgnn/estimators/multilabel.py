@@ -16,7 +16,7 @@ from torch import Tensor
 
 from clgnn.collective.sampling import Bernoulli
 from clgnn.data.graph import Graphs, Mask
-from clgnn.estimators.calibration import AS_IT_IS, Calibration, coolest
+from clgnn.estimators.calibration import AS_IT_IS, Calibration, best_temperature
 from clgnn.estimators.metrics import Array, Metric, as_array
 from clgnn.estimators.recursion import Collective
 from clgnn.estimators.settings import LOWER_IS_BETTER
@@ -144,7 +144,7 @@ class MultiLabels:
         def loss(calibration: Calibration) -> float:
             return F.binary_cross_entropy_with_logits(logits / calibration.temperature, smooth).item()
 
-        return coolest(loss)[1]
+        return best_temperature(loss)[1]
 
     def log_loss(self, distribution: Tensor, y: Tensor) -> float:
         return MULTILABEL["log_loss"](as_array(y), as_array(distribution))

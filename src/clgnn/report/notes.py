@@ -65,6 +65,10 @@ def holm(shown: pd.DataFrame) -> list[str]:
     ]
 
 
+MANY = 12
+"""Above so many cells with another number of trials, they are not named one by one."""
+
+
 def number_of_trials(found: pd.DataFrame, counts: pd.Series[Any]) -> str:
     """How many trials most cells have, and which have another number.
 
@@ -75,6 +79,8 @@ def number_of_trials(found: pd.DataFrame, counts: pd.Series[Any]) -> str:
     by_count: dict[int, list[str]] = defaultdict(list)
     for n, label in _by_label(found, counts):
         by_count[n].append(label)
+    if sum(len(set(labels)) for labels in by_count.values()) - max(map(len, by_count.values())) > MANY:
+        return f"{min(by_count)} to {max(by_count)} trials in a cell; the CSV file has the number of each."
     usual = max(by_count, key=lambda n: (len(by_count[n]), n))
     note = f"{usual} trial{'s' * (usual != 1)} in each cell"
     note += f" (the paper: {PAPER_TRIALS})" if usual < PAPER_TRIALS else ""
