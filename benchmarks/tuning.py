@@ -21,7 +21,7 @@ import torch
 import clgnn
 from clgnn.data import datasets, splits
 from clgnn.data.datasets import FACEBOOK100
-from clgnn.estimators.settings import all_epochs
+from clgnn.estimators.settings import as_plain
 from clgnn.experiments.plan import TUNING_SPLITS
 
 LABELS = {"cora": 85, "pubmed": 300, FACEBOOK100: 80}
@@ -61,7 +61,7 @@ def measure(dataset: str, number: int, boosted: bool, trials: int) -> dict[str, 
     )  # fmt: skip
     defaults: dict[str, Any] = {**BUDGET, "test_labels": "none"}
     if not boosted:
-        defaults |= {**all_epochs({**vars(clgnn.CollectiveClassifier()), **BUDGET}), "num_iterations": 0}
+        defaults = as_plain(defaults)
     scores = {}
     for which, settings in (("defaults", defaults), ("tuned", dict(found.settings))):
         model = clgnn.CollectiveClassifier(**{**settings, "seed": number})

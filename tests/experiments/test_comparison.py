@@ -47,6 +47,16 @@ def test_everybody_has_the_same_split_and_a_fair_number_of_epochs(data):
     assert len(epochs["split 0 plain"]) == len(epochs["split 0 boosted"]) == plain.max_epochs
 
 
+def test_the_plain_gnn_has_no_other_start(data):
+    fitted = {}
+    compare(
+        data, "citations", {**QUICK, "start": "label_propagation"}, ["residual_propagation"], num_splits=1,
+        on_fitted=lambda name, model, split, observed: fitted.update({name: model}),
+    )  # fmt: skip
+    assert fitted["boosted"].start == "label_propagation"
+    assert fitted["plain"].start == fitted["residual_propagation"].base_.start == "plain"
+
+
 def test_the_summary():
     rows = [
         {"split": 0, "plain": 0.5, "boosted": 0.6, "gain": 0.1},

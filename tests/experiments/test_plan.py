@@ -75,6 +75,21 @@ def test_a_plain_gnn_differs_in_its_iterations_and_has_as_many_epochs():
     assert plain["max_epochs"] == 4 * boosted["max_epochs"]
 
 
+@pytest.mark.parametrize("start", ['"auto"', '["pl_em"]', '"plain"'])
+def test_a_plain_gnn_is_plain_whatever_its_boosted_self_starts_from(start, tmp_path):
+    (tmp_path / "own.toml").write_text(f"[[rule]]\nset = {{ start = {start} }}")
+    config = read_config(tmp_path / "own.toml")
+
+    def model(method):
+        return trial_of(("cora", 85, 50, method), 0, config).model()
+
+    assert model("gcn+cl").start == json.loads(start)
+    for plain in ("gcn", "gcn+all-labels", "gnn_all_labels", "column_network"):
+        assert (model(plain).start, model(plain).num_iterations) == ("plain", 0)
+    assert model("correct_and_smooth").base.start == "plain"
+    assert model("gcn+start-mean").start == ["plain", "pl_em", "gmnn"]
+
+
 def test_rivals_with_a_training_of_their_own_keep_their_own_settings():
     model = trial_of(("cora", 85, 50, "gmnn"), 0, read_config()).model()
     assert (model.lr, model.test_labels) == (0.05, "partial")

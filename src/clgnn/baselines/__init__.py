@@ -137,9 +137,7 @@ def make(name: str, *, numbers: bool | None = None, **settings: Any) -> NodeEsti
         raise ValueError(f"no method has a setting {setting!r}; expected {', '.join(sorted(everything))}")
     if name in ON_TOP and "base" not in settings:
         base = CollectiveRegressor if numbers else CollectiveClassifier
-        given = {**_taken(base, settings), "num_iterations": 0, "learn_observed": False}
-        if name == "spn":
-            given["start"] = "plain"  # its factors are one GNN
+        given = {**_taken(base, settings), "num_iterations": 0, "start": "plain", "learn_observed": False}
         settings = {**settings, "base": base(**given)}
     return kind(**_taken(kind, settings))
 

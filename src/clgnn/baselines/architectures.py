@@ -81,7 +81,7 @@ class ColumnNetworkClassifier(CollectiveClassifier):
     num_iterations: int = 0
     hidden_channels: int = 50
 
-    fixed: ClassVar[frozenset[str]] = frozenset({"gnn", "num_iterations"})
+    fixed: ClassVar[frozenset[str]] = frozenset({"gnn", "num_iterations", "start"})
 
 
 @dataclass(repr=False, eq=False)

@@ -150,7 +150,7 @@ class GNNAllLabels(CollectiveClassifier):
     num_iterations: int = 0
     learn_observed: bool = True
 
-    fixed: ClassVar[frozenset[str]] = frozenset({"num_iterations", "learn_observed"})
+    fixed: ClassVar[frozenset[str]] = frozenset({"num_iterations", "start", "learn_observed"})
 
 
 @dataclass(repr=False, eq=False)

@@ -172,7 +172,7 @@ def _contenders(
 ) -> list[str] | dict[str, Any] | None:
     """The names of the methods; with a GNN of the user's own, plain and boosted, beside them."""
     from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
-    from clgnn.estimators.settings import all_epochs
+    from clgnn.estimators.settings import as_plain
     from clgnn.experiments.compare import applicable
 
     numbers, test_labels = schema.classes is None, given.get("test_labels", "partial")
@@ -186,8 +186,7 @@ def _contenders(
     called = getattr(own, "__name__", type(own).__name__)
     kind = CollectiveRegressor if numbers else CollectiveClassifier
     boosted = kind(**{"gnn": own, **given})
-    budget = all_epochs(boosted.get_params(deep=False))
-    plain = kind(**{"gnn": own, **given, **budget, "num_iterations": 0})
+    plain = kind(**as_plain(boosted.get_params(deep=False)))
     return {**dict.fromkeys(names), called: plain, f"{called}+cl": boosted}
 
 

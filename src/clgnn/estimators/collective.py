@@ -27,7 +27,8 @@ class CollectiveClassifier(Collective):
             ``gnn(x, edge_index)`` and gives one row per node (its input channels are the features plus one
             column per class); or a factory ``(in_channels, out_channels) -> Module``.
         num_samples: K, the label draws that are averaged.
-        num_iterations: T; 0 is the plain GNN, trained by the same loop.
+        num_iterations: T; 0 is the plain GNN, trained by the same loop. With another start than the GNN's
+            own, 0 is that start alone.
         start: where the first predicted labels come from. ``"plain"``: the plain GNN. ``"paper"``: iteration
             0 has label columns, which show nothing yet, and all iterations have ``max_epochs``. The name of a
             rival (``"pl_em"``, ``"gmnn"``, ``"ica"``, ..), an estimator of nodes, or a classifier of

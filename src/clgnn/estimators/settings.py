@@ -234,3 +234,14 @@ def all_epochs(settings: Mapping[str, Any]) -> dict[str, int]:
     given = {**vars(CollectiveSettings()), **settings}
     epochs, patience = (each * given["num_iterations"] for each in iteration_budget(given))
     return {"max_epochs": given["max_epochs"] + epochs, "patience": given["patience"] + patience}
+
+
+def as_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of the plain GNN that a boosted one is compared with, whatever that starts from.
+
+    Example:
+        >>> as_plain({"start": "auto", "num_iterations": 3, "max_epochs": 200, "patience": 40})
+        {'start': 'plain', 'num_iterations': 0, 'max_epochs': 350, 'patience': 70}
+    """
+    start = "paper" if isinstance(start := settings.get("start"), str) and start == "paper" else "plain"
+    return {**settings, "start": start, "num_iterations": 0, **all_epochs(settings)}

@@ -14,7 +14,7 @@ from clgnn.data import splits
 from clgnn.data.graph import Graphs, Mask
 from clgnn.estimators.collective import CollectiveClassifier
 from clgnn.estimators.node import NodeEstimator, OnEpoch, ignore
-from clgnn.estimators.settings import CollectiveSettings, all_epochs
+from clgnn.estimators.settings import CollectiveSettings, as_plain
 from clgnn.experiments.methods import GENERAL, OWN_TRAINING
 from clgnn.experiments.run import fit
 from clgnn.experiments.statistics import paired
@@ -106,7 +106,7 @@ def _contenders(
     """What makes a new model of each contender from a seed."""
     iterations = settings.get("num_iterations", CollectiveSettings().num_iterations)
     boosted = {**settings, "num_iterations": max(1, iterations)}
-    plain = {**boosted, **all_epochs(boosted)}
+    plain = as_plain(boosted)
 
     def rival(name: str) -> Callable[[int], NodeEstimator]:
         given = plain if name in baselines.PLAIN else boosted
@@ -115,7 +115,7 @@ def _contenders(
         return lambda seed: baselines.make(name, **{**given, "seed": seed})
 
     return {
-        "plain": lambda seed: CollectiveClassifier(**{**plain, "num_iterations": 0, "seed": seed}),
+        "plain": lambda seed: CollectiveClassifier(**{**plain, "seed": seed}),
         "boosted": lambda seed: CollectiveClassifier(**{**boosted, "seed": seed}),
         **{name: rival(name) for name in methods},
     }

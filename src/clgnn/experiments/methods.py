@@ -74,7 +74,7 @@ BOOSTS: dict[str, dict[str, Any]] = {
     "start-mean": {"labels": "sampled", "start": ["plain", "pl_em", "gmnn"], "num_iterations": 0},
     "cl-uniform": {"labels": "uniform"},
     "cl-observed": {"labels": "observed"},
-    "all-labels": {"labels": "sampled", "learn_observed": True, "num_iterations": 0},
+    "all-labels": {"labels": "sampled", "learn_observed": True, "start": "plain", "num_iterations": 0},
     "cl-all-labels": {"labels": "sampled", "learn_observed": True},
 }
 """What the part of a method's name after the plus sets.

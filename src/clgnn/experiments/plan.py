@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clgnn.baselines import PLAIN, make
-from clgnn.estimators.settings import CollectiveSettings, all_epochs
+from clgnn.estimators.settings import CollectiveSettings, all_epochs, as_plain
 from clgnn.experiments.methods import (
     BOOSTS,
     CELL,
@@ -183,8 +183,10 @@ def _gnn(cell: Cell, config: Config, tuned: Mapping[str, Any]) -> dict[str, Any]
     general = {**_schedule(), **config.settings(cell), **tuned}
     gnn, _, boost = cell[3].partition("+")
     given = {**general, "gnn": gnn, **BOOSTS[boost or "cl"]}
-    if not boost or given["num_iterations"] == 0:  # nothing is boosted: the budget of all stages is one's own
-        given |= {"num_iterations": 0, **all_epochs(general)}
+    if not boost:
+        given = as_plain(given)
+    elif given["num_iterations"] == 0:  # nothing is boosted: the budget of all stages is one's own
+        given |= all_epochs(general)
     for name in given.keys() - CollectiveClassifier().get_params(deep=False).keys():
         raise ValueError(f"{name!r} is no setting of {cell[3]}; expected one of CollectiveClassifier")
     return given

@@ -22,7 +22,7 @@ from clgnn.data.splits import Split
 from clgnn.estimators.callbacks import OptunaPruning
 from clgnn.estimators.checkpoints import fingerprint
 from clgnn.estimators.collective import CollectiveClassifier, CollectiveRegressor
-from clgnn.estimators.settings import LOWER_IS_BETTER, all_epochs
+from clgnn.estimators.settings import LOWER_IS_BETTER, as_plain
 from clgnn.experiments.ground import kept, loaded, shared
 from clgnn.experiments.workers import connect, elsewhere, workers
 from clgnn.files import others, written
@@ -227,7 +227,7 @@ def _work(place: str, number: int, task: _Task, source: Any) -> None:
 def _model(data: Graphs, boosted: bool, fixed: Mapping[str, Any], found: Mapping[str, Any], seed: int) -> Any:
     given = {"seed": seed, **fixed, **found}
     if not boosted:
-        given = {**given, **all_epochs(given), "num_iterations": 0}
+        given = as_plain(given)
     numbers = as_list(data)[0].y.is_floating_point()
     return CollectiveRegressor(**given) if numbers else CollectiveClassifier(**given)
 
@@ -286,7 +286,7 @@ def _found(place: Path, study: optuna.Study, fixed: dict[str, Any], boosted: boo
     best = study.best_trial
     chosen = {**fixed, **best.params}
     if not boosted:
-        chosen = {**chosen, **all_epochs(chosen), "num_iterations": 0}
+        chosen = as_plain(chosen)
     assert best.value is not None
     with written(place / _SETTINGS) as temporary:
         temporary.write_text(settings_text(chosen, metric, best.value), encoding="utf-8")
