@@ -159,3 +159,9 @@ def test_python_and_the_command_line_agree(compared, files):
                 "hidden_channels": 4}  # fmt: skip
     board = library(data, ["majority", "gcn", "gcn+cl"], num_splits=2, settings=settings).leaderboard
     assert [row["mean"] for row in found["leaderboard"]] == pytest.approx(board["mean"].tolist())
+
+
+def test_the_help_has_the_defaults_of_this_command():
+    said = " ".join(call("compare", "--help").split())
+    assert "predict on have labels. [default: partial]" in said
+    assert "--seed" not in said

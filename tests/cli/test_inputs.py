@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+import clgnn
 from clgnn.cli import main
 from helpers.commands import FIT, QUICK, TABLES, call, refused
 
@@ -107,7 +108,7 @@ WRONG = {
     "a threshold metric for three": (nothing, [*FIT_SPLIT, "--metric", "accuracy@0.3"], "which is for two classes; there are 3"),
     "a threshold for three classes": (nothing, [*FIT_SPLIT, "--threshold", "accuracy"], "a threshold is for two classes, and there are 3 (blue, green, red)"),
     "a threshold for numbers": (nothing, [*NUMBERS, "--threshold", "accuracy"], "--threshold is for two classes, and 'size' holds numbers"),
-    "no such start": (nothing, [*FIT_SPLIT, "--start", "nobody"], "--start is 'nobody'; expected plain, paper, auto, given"),
+    "no such start": (nothing, [*FIT_SPLIT, "--start", "nobody"], "--start is 'nobody'; expected paper, given, auto, or some of plain, random"),
     "one start of two": (nothing, [*FIT_SPLIT, "--start", "plain,nobody"], "--start is 'nobody'; expected plain"),
     "a start that is not given": (nothing, [*FIT_SPLIT, "--start", "given"], "name their table with --start-predictions"),
     "first predictions of nobody": (nothing, [*FIT_SPLIT, "--start-predictions", "nodes.csv"], "nodes.csv has no column 'p(blue)'; expected id and p(blue)"),
@@ -351,6 +352,16 @@ def test_starts_on_the_command_line(files):
         call("predict", "--model", out, *TABLES, "--out", f"{out}.csv")
 
 
+def test_the_start_is_named_with_its_own_score(files):
+    fit = [*FIT, "--split", "part"]
+    text = call(*fit, "--start", "label_propagation,plain", "--out", "shown")
+    assert "0 (the mean of LabelPropagation and the plain GNN)" in " ".join(text.split())
+    found = json.loads(call(*fit, "--start", "ica", "--json", "--out", "told"))
+    model = clgnn.load("told")
+    assert (found["start"], found["best"]) == ("ICA", model.stage_scores_)
+    assert found["best"][0] == pytest.approx(model.starts_[0].best_score_)
+
+
 def test_predictions_of_another_model_are_a_start(files):
     fit = [*FIT, "--split", "part"]
     call(*fit, "--method", "ica", "--out", "first")
@@ -358,6 +369,8 @@ def test_predictions_of_another_model_are_a_start(files):
     call(*fit, "--start-predictions", "first.csv", "--out", "boosted")
     predict = ["predict", "--model", "boosted", *TABLES, "--out", "p.csv"]
     assert "give them again with --start-predictions" in refused(*predict)
+    both = refused(*fit, "--start", "pl_em", "--start-predictions", "first.csv", "--out", "both")
+    assert "--start pl_em and --start-predictions are two starts; leave one of them out" in both
     call(*predict, "--start-predictions", "first.csv")
     assert "the model was fitted without" in refused(
         "predict", "--model", "first", *TABLES, "--out", "q.csv", "--start-predictions", "first.csv"
@@ -376,6 +389,10 @@ def test_the_papers_preset(files):
     content = json.loads((files / "model" / "model.json").read_text())["parameters"]
     assert (content["start"], content["calibrate"], content["keep_best"]) == ("paper", False, False)
     assert content["max_epochs"] == 5  # given beside it
+    call("fit", *TABLES, "--label", "colour", "--ignore", "truth", "--ignore", "size", "--quiet", "--preset",
+         "paper", "--test-labels", "partial", "--epochs", "2", "--samples", "1", "--out", "partial")  # fmt: skip
+    content = json.loads((files / "partial" / "model.json").read_text())["parameters"]
+    assert (content["num_iterations"], content["num_masks"], content["max_epochs"]) == (10, 10, 2)
 
 
 def test_observed_labels_can_be_learned_from(files):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from torch import nn
-from torch_geometric.nn import GAT, GIN, GraphSAGE, TAGConv, TransformerConv
+from torch_geometric.nn import GAT, GIN, GCNConv, GraphSAGE, TAGConv, TransformerConv
 from torch_geometric.nn import GCN as PyGGCN
 
 from clgnn.collective.averaging import average
@@ -71,6 +71,29 @@ def test_the_widened_gnn_is_the_plain_one_whatever_the_labels(gnn, sparse, graph
     name = next(n for n, p in made.named_parameters() if p.dim() == 2)
     new = state[name][..., -C:] if gnn != "snowball" else state[name]
     assert float(new.abs().max()) > 0  # the new inputs can be learned
+
+
+class Scaled(nn.Module):
+    """A norm of the inputs comes first."""
+
+    def __init__(self, in_channels, out_channels):
+        super().__init__()
+        self.norm, self.conv = nn.BatchNorm1d(in_channels), GCNConv(in_channels, out_channels)
+
+    def forward(self, x, edge_index):
+        return self.conv(self.norm(x), edge_index)
+
+
+def test_labels_behind_a_norm_of_the_inputs_can_be_learned(graph):
+    g = as_graph(graph)
+    plain, wide = (build(Scaled, g, columns, 2) for columns in (0, C))
+    made = widened(plain, wide, g, C)
+    labels = torch.randn(24, 4, C)
+    assert torch.allclose(average(made.eval(), g, labels), Start.plain(plain).predict(g, graph.y), atol=1e-5)
+    average(made.train(), g, labels).square().sum().backward()
+    (weight,) = (p for name, p in made.named_parameters() if name.endswith("conv.lin.weight"))
+    assert float(weight.detach()[:, -C:].abs().max()) == 0
+    assert float(weight.grad[:, -C:].abs().max()) > 0
 
 
 @pytest.mark.parametrize("gnn", [Dense, Normalised])

@@ -119,8 +119,10 @@ class TestRefit:
             quick().fit(graph, train, refit=True)
         with pytest.raises(ValueError, match="refit is True and a checkpoint is given"):
             quick().fit(graph, train, val, refit=True, checkpoint=tmp_path / "c")
-        with pytest.raises(ValueError, match="starts from LabelPropagation, which needs validation itself"):
-            quick(start="label_propagation").fit(graph, train, val, refit=True)
+        with pytest.raises(
+            ValueError, match="refit is True and start is 'label_propagation', which needs validation"
+        ):
+            quick(start="label_propagation").fit(graph, train, val, refit=True, on_epoch=pytest.fail)
 
 
 def test_numbers_of_numpy_are_taken_as_they_are_of_python(graph, train):

@@ -72,7 +72,7 @@ STARTS = [
 
 
 @pytest.mark.parametrize("test_labels", ["none", "partial"])
-@pytest.mark.parametrize("start", STARTS, ids=str)
+@pytest.mark.parametrize("start", [*STARTS, LogisticRegression()], ids=str)
 def test_hidden_labels_never_reach_any_start(start, test_labels, graph, train, val, test):
     observed = test & (torch.arange(24) < 20) if test_labels == "partial" else None
     hidden = ~(train | val) if observed is None else ~(train | val | observed)
@@ -95,6 +95,19 @@ def test_a_start_is_saved_with_the_model_and_replayed_on_a_new_graph(
     other = new_graph(num_nodes=40, seed=5)
     assert torch.equal(again.predict_proba(other, range(9)), model.predict_proba(other, range(9)))
     assert again.fit(graph, train, val).predict_proba(other).shape == (40, 3)
+
+
+@pytest.mark.parametrize(("own", "other"), [(True, False), (False, True)])
+def test_a_start_with_a_gnn_of_another_kind_is_read_again(own, other, graph, train, val, tmp_path):
+    def make(in_channels, out_channels):
+        return GATConv(in_channels, out_channels)
+
+    start = CollectiveClassifier(make if other else "sage", num_iterations=0, max_epochs=4)
+    model = quick(gnn=make if own else "gcn", start=start, keep_best=False).fit(graph, train, val)
+    model.save(tmp_path / "m")
+    assert torch.equal(clgnn.load(tmp_path / "m", gnn=make).predict_proba(graph), model.predict_proba(graph))
+    with pytest.raises(ValueError, match="fitted with a GNN of your own; give it again"):
+        clgnn.load(tmp_path / "m")
 
 
 def test_stage_0_is_the_start_itself(graph, train, val):
@@ -166,6 +179,19 @@ def test_regression_starts_from_the_plain_gnn(graph, train, val):
     plain = CollectiveRegressor(**{**QUICK, "num_iterations": 0}).fit(graph, train, val)
     boosted = CollectiveRegressor(**QUICK).fit(graph, train, val)
     assert torch.equal(weights(plain.components_[0]), weights(boosted.components_[0]))
+
+
+def test_regression_starts_from_rivals_for_numbers(graph, train, val, tmp_path):
+    graph.y = graph.x[:, 0]
+    ridge = baselines.make("ridge_regression").fit(graph, train, val)
+    model = CollectiveRegressor(**QUICK, start="ridge_regression", calibrate=False).fit(graph, train, val)
+    first = next(model.staged_predict_proba(graph))
+    assert torch.allclose(first[:, 0], ridge.predict(graph).float(), atol=1e-4)
+    model.save(tmp_path / "m")
+    assert torch.equal(clgnn.load(tmp_path / "m").predict(graph), model.predict(graph))
+    for start in ("auto", "pl_em", ["plain", "gmnn"]):
+        with pytest.raises(ValueError, match=r"start (is|has) .*; expected .*some of plain, mean"):
+            CollectiveRegressor(**QUICK, start=start).fit(graph, train, val, on_epoch=pytest.fail)
 
 
 class TestCalibration:
@@ -243,7 +269,9 @@ def test_the_plain_gnn_of_a_fair_comparison_has_the_budget_of_all_stages():
 def test_the_papers_preset():
     model = CollectiveClassifier.preset("paper", gnn="sage", seed=4)
     assert (model.start, model.keep_best, model.calibrate, model.sampling) == ("paper", False, False, "iid")
-    assert (model.gnn, model.seed, model.max_epochs) == ("sage", 4, 500)
+    assert (model.gnn, model.seed, model.num_iterations, model.max_epochs) == ("sage", 4, 3, 500)
+    partial = CollectiveClassifier.preset("paper", test_labels="partial")
+    assert (partial.num_iterations, partial.max_epochs, partial.num_masks) == (10, 100, 10)
     with pytest.raises(ValueError, match="the preset is 'papre'; expected one of paper"):
         CollectiveClassifier.preset("papre")
 
@@ -251,6 +279,6 @@ def test_the_papers_preset():
 @pytest.mark.parametrize("start", ["nobody", ["plain", "nobody"], "given"])
 def test_a_start_that_is_not_there_is_refused_before_anything_is_trained(start, graph, train):
     epochs = []
-    with pytest.raises(ValueError, match=r"start is 'nobody'; expected plain|the graph has no start_proba"):
+    with pytest.raises(ValueError, match=r"start (is|has) 'nobody'; expected |the graph has no start_proba"):
         CollectiveClassifier(start=start, max_epochs=3).fit(graph, train, on_epoch=epochs.append)
     assert epochs == []

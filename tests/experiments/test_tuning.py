@@ -91,6 +91,11 @@ def test_a_plain_gnn_has_the_epochs_of_a_boosted_one(problem):
     assert found.settings["max_epochs"] == 6 + 4
 
 
+def test_the_starts_that_are_searched_are_for_classes():
+    assert "start" in space()
+    assert "start" not in space(numbers=True)
+
+
 def test_what_is_fixed_is_not_searched(problem):
     found = search(problem, settings={**QUICK, "lr": 0.05}, num_trials=2)
     assert "lr" not in found.trials

@@ -142,12 +142,13 @@ def make(name: str, *, numbers: bool | None = None, **settings: Any) -> NodeEsti
     return kind(**_taken(kind, settings))
 
 
-def as_estimator(value: Any, **settings: Any) -> NodeEstimator:
+def as_estimator(value: Any, *, numbers: bool | None = None, **settings: Any) -> NodeEstimator:
     """An estimator of nodes from a name, from an estimator, or from a scikit-learn classifier.
 
     Args:
         value: one of :data:`METHODS`; a node estimator, which is copied; or a classifier of scikit-learn,
             which then sees each node's own columns.
+        numbers: as for :func:`make`, for one that is given by name.
         settings: ``test_labels``, ``metric`` and ``seed``, for one that is given by name or by scikit-learn.
 
     Example:
@@ -161,7 +162,7 @@ def as_estimator(value: Any, **settings: Any) -> NodeEstimator:
     from clgnn.estimators.node import NodeEstimator
 
     if isinstance(value, str):
-        return make(value, **settings)
+        return make(value, numbers=numbers, **settings)
     if isinstance(value, NodeEstimator):
         copied: NodeEstimator = clone(value)
         return copied

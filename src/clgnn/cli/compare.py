@@ -77,7 +77,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @worker_options("fits", _GROUP)
 @option("--out", default="comparison", type=click.Path(file_okay=False, path_type=Path), group=_GROUP,
         help="Keep every result in this folder; the same command goes on after a stop.")  # fmt: skip
-@settings
+@partial(settings, hidden=("seed",), test_labels="partial")
 @output_options
 @click.pass_context
 def compare(

@@ -34,6 +34,7 @@ from clgnn.cli.tables import (
     start_option,
     table_options,
 )
+from clgnn.estimators.settings import CollectiveSettings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,6 +141,9 @@ def _run(
     if given["start"] == "given" and options["start_predictions"] is None:
         raise ValueError("--start given needs first predictions; name their table with --start-predictions")
     if options["start_predictions"] is not None:
+        if given["start"] not in ("given", CollectiveSettings.start):
+            named = given["start"] if isinstance(given["start"], str) else ",".join(given["start"])
+            raise ValueError(f"--start {named} and --start-predictions are two starts; leave one of them out")
         given["start"] = "given"
         add_start(data, options["start_predictions"], nodes, schema, y[train].unique().tolist())
     model = asked_model(method, options["comparison"], schema, given)
@@ -168,8 +172,9 @@ def _run(
         numbers = {"train": int(train.sum()), "validation": int(validation.sum())}
         print_json({
             "model": str(out), "nodes": data.num_nodes, "labels": numbers, "metric": model.metric_name,
-            "best": _best(model), "best_iteration": model.best_iteration_, "threshold": model.threshold_,
-            "accuracy": accuracy, "majority_accuracy": None if accuracy is None else majority(judged)[1],
+            "start": _start(model), "best": _best(model), "best_iteration": model.best_iteration_,
+            "threshold": model.threshold_, "accuracy": accuracy,
+            "majority_accuracy": None if accuracy is None else majority(judged)[1],
         })  # fmt: skip
         return
     _show(model, schema, judged, accuracy, out)
@@ -189,8 +194,9 @@ def _fit(
 
     chosen = validation if bool(validation.any()) else None
     if observed is not None and model.refuses_labels() and not model.trains_on_observed:
+        number = int((observed & ~train).sum())
         errors.print(
-            f"{int(observed.sum()):,} rows say observed; their labels are not used: --test-labels is none.",
+            f"{number:,} rows say observed; their labels are not used: --test-labels is none.",
             highlight=False,
         )
         observed = None
@@ -290,15 +296,18 @@ def _check_classes(schema: Schema, y: Tensor, train: Tensor, validation: Tensor)
 
 
 def _best(model: NodeEstimator) -> list[float | None]:
-    """The best validation metric of each iteration; of the whole, for a method without iterations."""
-    from clgnn.estimators.metrics import LOWER_IS_BETTER
+    """The validation metric of the start and of each iteration; of the whole, where there are none."""
+    return list(getattr(model, "stage_scores_", [model.best_score_]))
 
-    name = f"val_{model.metric_name}"
-    if "iteration" not in model.history_:
-        return [model.best_score_]
-    groups = model.history_.groupby("iteration")[name]
-    values = groups.min() if model.metric_name in LOWER_IS_BETTER else groups.max()
-    return [None if value != value else float(value) for value in values]
+
+def _start(model: NodeEstimator) -> str | None:
+    """What the first predictions came from, in words; None for a method that has no start."""
+    from clgnn.estimators.inside import Inside
+
+    if not isinstance(model, Inside):
+        return None
+    own = "no predicted labels" if model.start == "paper" else "the plain GNN"
+    return model._other_start() or own
 
 
 def _show(model: NodeEstimator, schema: Schema, judged: Tensor, accuracy: float | None, out: Path) -> None:
@@ -310,7 +319,7 @@ def _show(model: NodeEstimator, schema: Schema, judged: Tensor, accuracy: float 
     elif best[0] is not None:
         table = Table("iteration", f"validation {metric}")
         for t, value in enumerate(best):
-            name = f"{t} (no predicted labels)" if t == 0 and len(best) > 1 else str(t)
+            name = f"{t} ({_start(model)})" if t == 0 and len(best) > 1 else str(t)
             chosen = t == model.best_iteration_ and len(best) > 1
             table.add_row(f"{name}, predicts" if chosen else name, "–" if value is None else f"{value:.4f}")
         console.print(table)

@@ -11,7 +11,7 @@ import math
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,6 +28,7 @@ from clgnn.estimators.settings import (
     REGRESSION,
     CollectiveSettings,
     check,
+    preset,
 )
 
 if TYPE_CHECKING:
@@ -135,8 +136,14 @@ _FLAGS = (
 )
 
 
-def settings(command: Command) -> Command:
-    """The method's settings, as options; :func:`parameters` takes them out again."""
+def settings(command: Command, hidden: Container[str] = (), **defaults: Any) -> Command:
+    """The method's settings, as options; :func:`parameters` takes them out again.
+
+    Args:
+        command: that gets them.
+        hidden: settings that the help does not show.
+        defaults: where a command has others than the estimator.
+    """
     text = "Set all as the paper has it; what is given beside it counts."
     command = option("--preset", type=click.Choice(list(PRESETS)), help=text, group=_CL)(command)
     text = "Take settings from this TOML file, such as `clgnn tune` writes; what is given beside it counts."
@@ -145,8 +152,10 @@ def settings(command: Command) -> Command:
         default = getattr(CollectiveSettings, setting)
         command = option(name, setting, default=default, help=text, group=group)(command)
     for name, setting, kind, text, group in reversed(_SETTINGS):
-        default = getattr(CollectiveSettings, setting)
-        command = option(name, setting, type=kind, default=default, help=text, group=group)(command)
+        default = defaults.get(setting, getattr(CollectiveSettings, setting))
+        command = option(
+            name, setting, type=kind, default=default, help=text, group=group, hidden=setting in hidden
+        )(command)
     names = ", ".join(GNNS)
     text = f"Choose {names}; or your own module:attr, a module or a factory (in_channels, out_channels)."
     return option("--gnn", default="gcn", help=text, group=_GNN)(command)
@@ -157,14 +166,24 @@ def parameters(options: dict[str, Any]) -> dict[str, Any]:
     names = [name for _, name, _, _, _ in _SETTINGS] + [name for _, name, _, _ in _FLAGS]
     taken = {name: options.pop(name) for name in ("gnn", *names)}
     context = click.get_current_context()
-    preset = {**PRESETS.get(options.pop("preset") or "", {}), **from_file(options.pop("config"))}
-    for name, value in preset.items():
+    del options["preset"], options["config"]
+    for name, value in _together(context).items():
         if name not in taken or context.get_parameter_source(name) == ParameterSource.DEFAULT:
             taken[name] = value
     if isinstance(taken["start"], str):
         several = [part.strip() for part in taken["start"].split(",")]
         taken["start"] = several[0] if len(several) == 1 else several
     return {**taken, "gnn": gnn(taken["gnn"])}
+
+
+def _together(context: click.Context) -> dict[str, Any]:
+    """The settings of --config, over those of --preset."""
+    found, name = from_file(context.params.get("config")), context.params.get("preset")
+    if name is None:
+        return found
+    asked = context.get_parameter_source("test_labels") != ParameterSource.DEFAULT
+    own = context.params["test_labels"]
+    return {**preset(name, own if asked else found.get("test_labels", own)), **found}
 
 
 def from_file(path: str | None) -> dict[str, Any]:
@@ -193,8 +212,7 @@ def asked_for(settings: dict[str, Any]) -> dict[str, Any]:
     """Those of the settings that the user gave; the others are defaults of collective learning."""
     context = click.get_current_context()
     given = {name for name in settings if context.get_parameter_source(name) != ParameterSource.DEFAULT}
-    given |= PRESETS.get(context.params.get("preset") or "", {}).keys()
-    given |= from_file(context.params.get("config")).keys()
+    given |= _together(context).keys()
     return {name: value for name, value in settings.items() if name in given}
 
 

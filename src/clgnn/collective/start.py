@@ -53,8 +53,10 @@ def widened(plain: Component, wide: Component, graph: Graph, columns: int) -> Co
     """A component with label columns that gives what the plain one gives, whatever the labels.
 
     Weights are copied where both have the same shape. Where the wide one has more inputs, the inputs that the
-    plain one has are copied and the others get zeros. Whether that is the same function is then seen by
-    running it: the names and shapes of a module's parameters do not say what it does with them.
+    plain one has are copied and the others get zeros; a scale or a mean of single columns, as a norm of the
+    inputs has, keeps its new values there, or the zeros behind it would never get a gradient. Whether that is
+    the same function is then seen by running it: the names and shapes of a module's parameters do not say
+    what it does with them.
 
     Args:
         plain: Θ_0, on X alone (or with label columns that were always zero).
@@ -92,7 +94,7 @@ def _filled(narrow: Tensor, wide: Tensor, features: int, columns: int, had: int)
     """A parameter of the wide component, from that of the plain one."""
     if narrow.shape == wide.shape:
         at = [dim for dim, size in enumerate(narrow.shape) if size == features + columns]
-        if not had or len(at) != 1:
+        if not had or len(at) != 1 or narrow.dim() == 1:
             return narrow
         return _zeroed(narrow, at[0], features)  # a module that had label columns all along
     differing = [dim for dim in range(narrow.dim()) if narrow.size(dim) != wide.size(dim)]
@@ -105,10 +107,10 @@ def _filled(narrow: Tensor, wide: Tensor, features: int, columns: int, had: int)
     # one block of inputs [X | ..], or several of them (a block for each power of the operator)
     blocks = narrow.chunk(times, dim=dim)
     parts = []
-    for block in blocks:
+    for block, fresh in zip(blocks, wide.chunk(times, dim=dim), strict=True):
         before, after = block.split([features, block.size(dim) - features], dim=dim)
-        size = [columns if d == dim else s for d, s in enumerate(block.shape)]
-        parts += [before, block.new_zeros(size), after]
+        new = fresh.narrow(dim, features, columns)
+        parts += [before, new if narrow.dim() == 1 else torch.zeros_like(new), after]
     return torch.cat(parts, dim=dim)
 
 

@@ -44,7 +44,13 @@ def split_parts(nodes: Columns, split: str) -> pd.Series[Any]:
 def split_masks(y: Tensor, nodes: Columns, split: str) -> tuple[Tensor, Tensor, Tensor | None]:
     """The nodes with a known label that a split column gives to training, validation and observation.
 
-    Each is a bool mask ``[N]``; the last is None if no row says observed.
+    Each is a bool mask ``[N]``. Those of training are observed too, as they are when the model predicts on
+    this graph; the last mask is None if no row says observed.
+
+    Example:
+        >>> nodes = pd.DataFrame({"part": ["train", "val", "test", "observed"]})
+        >>> split_masks(torch.tensor([0, 1, 1, 0]), nodes, "part")[2]
+        tensor([ True, False, False,  True])
     """
     parts = split_parts(nodes, split).to_numpy()
     names = ("train", "val", "observed")
@@ -52,7 +58,7 @@ def split_masks(y: Tensor, nodes: Columns, split: str) -> tuple[Tensor, Tensor, 
     if not bool(train.any()):
         said = "no row says train" if not (parts == "train").any() else "no row that says train has a label"
         raise ValueError(f"the split column {split!r} leaves nothing to learn from: {said}")
-    return train, val, observed if bool(observed.any()) else None
+    return train, val, train | observed if bool(observed.any()) else None
 
 
 def hold_out(y: Tensor, share: float, seed: int) -> tuple[Tensor, Tensor]:
@@ -155,5 +161,5 @@ def column_split(y: Tensor, nodes: pd.DataFrame, split: str) -> Split[Tensor]:
     test = known(y) & torch.from_numpy(split_parts(nodes, split).to_numpy() == "test")
     if not bool(test.any()):
         raise ValueError(f"the split column {split!r} leaves nothing to judge: no row with a label says test")
-    shown = train if observed is None else train | observed
+    shown = train if observed is None else observed
     return Split(train, shown, val, test, shown)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from clgnn.estimators.labelling import Classes, Labelling, Numbers
 from clgnn.estimators.recursion import Collective
-from clgnn.estimators.settings import PRESETS
+from clgnn.estimators.settings import preset
 
 
 @dataclass(repr=False, eq=False)
@@ -33,7 +33,8 @@ class CollectiveClassifier(Collective):
             0 has label columns, which show nothing yet, and all iterations have ``max_epochs``. The name of a
             rival (``"pl_em"``, ``"gmnn"``, ``"ica"``, ..), an estimator of nodes, or a classifier of
             scikit-learn on each node's columns: fitted on the training labels, it gives the first
-            predictions, and is kept with the model. A list of these: their mean. ``"auto"``: validation
+            predictions, and is kept with the model (but a classifier of scikit-learn can't be saved; rivals
+            such as ``"hist_gradient_boosting"`` can). A list of these: their mean. ``"auto"``: validation
             chooses among the plain GNN, PL-EM, GMNN and their mean. ``"given"``: the probabilities
             ``[N, C]`` that each graph has as ``data.start_proba``.
         num_masks: J, the masks that a prediction on a partially labelled graph is averaged over, with K
@@ -88,6 +89,8 @@ class CollectiveClassifier(Collective):
         components_: Θ_0, .., Θ_T.
         best_iteration_: the last of them that prediction uses.
         stage_scores_: the validation metric of the start and of each iteration.
+        starts_: the fitted estimators, other than the GNN itself, whose mean the recursion starts from;
+            ``starts_with_plain_`` says whether the plain GNN is in that mean.
         temperature_: by which the outputs are divided to calibrate them; 1 without validation.
         doubt_: the weight of the uniform distribution in the calibrated probabilities; 0 without validation.
         best_score_: the validation metric of that iteration; None without validation.
@@ -117,9 +120,7 @@ class CollectiveClassifier(Collective):
             >>> CollectiveClassifier.preset("paper", gnn="sage").start
             'paper'
         """
-        if name not in PRESETS:
-            raise ValueError(f"the preset is {name!r}; expected one of {', '.join(PRESETS)}")
-        return cls(**{**PRESETS[name], **settings})
+        return cls(**{**preset(name, settings.get("test_labels", cls.test_labels)), **settings})
 
     def _learn_labels(self, y: Tensor) -> Labelling:
         return Classes.learn(y, self.class_weight)

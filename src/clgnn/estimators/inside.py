@@ -214,4 +214,7 @@ class Inside(Replay):
         self._check_fitted()
         if isinstance(self.start, str) and self.start == "given":
             return "given probabilities"
-        return ", ".join(type(one).__name__ for one in self.starts_) or None
+        if not self.starts_:
+            return None
+        names = [type(one).__name__ for one in self.starts_] + ["the plain GNN"] * self.starts_with_plain_
+        return names[0] if len(names) == 1 else f"the mean of {', '.join(names[:-1])} and {names[-1]}"

@@ -266,7 +266,7 @@ def _unpacked(
         known = ", ".join(sorted(kinds))
         raise ValueError(f"{path} is a {content['kind']!r}; expected one of {known}: import its class first")
     parameters = dict(content["parameters"])
-    if "gnn" in parameters and gnn is not None:
+    if parameters.get("gnn", "") is None:  # one that has a name needs no other
         parameters["gnn"] = gnn
     if parameters.get("gnn", "") is None:
         raise ValueError(f"{path} was fitted with a GNN of your own; give it again: load(path, gnn=...)")

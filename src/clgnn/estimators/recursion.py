@@ -297,7 +297,7 @@ class Collective(Inside):
         if not self._has_plain_start():
             return
         shared = {name: getattr(self, name) for name in ("test_labels", "metric", "seed")}
-        fitted = starts.members(self.start, shared)
+        fitted = starts.members(self.start, shared, self._labelling)
         shown = None if self.refuses_labels() else observed_mask
         for estimator in fitted:
             estimator.fit(data, train_mask, val_mask, observed_mask=shown)
@@ -322,7 +322,7 @@ class Collective(Inside):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        starts.members(self.start, {})  # whether there are such starts, before anything is trained
+        starts.members(self.start, {}, self._labelling)  # refuses what is none, before anything is trained
 
     def planned_epochs(self) -> list[int]:
         epochs, _ = iteration_budget(self.get_params(deep=False))

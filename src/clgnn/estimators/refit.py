@@ -12,6 +12,7 @@ from torch import Tensor
 from clgnn.collective.learning import Epoch, Validation, Verdict, learn
 from clgnn.data.graph import Graph
 from clgnn.engine.streamed import Streamed
+from clgnn.estimators import starts
 from clgnn.estimators.checkpoints import Progress
 
 if TYPE_CHECKING:
@@ -56,6 +57,11 @@ def refusal(model: Collective, validated: bool, checkpoint: Any) -> str | None:
         return "refit is True and there is no val_mask; expected one, which chooses how long to train"
     if checkpoint is not None:
         return "refit is True and a checkpoint is given; expected one of them: leave the other out"
+    if starts.members(model.start, {}, model._labelling):
+        return (
+            f"refit is True and start is {model.start!r}, which needs validation itself; expected 'plain', "
+            "'paper' or 'given'"
+        )
     return None
 
 
@@ -69,11 +75,6 @@ def fit_again(model: Collective, graph: Graph | Streamed, y: Tensor, chosen: Cho
         chosen: how many epochs each iteration has.
         masks: as for ``fit``.
     """
-    if model.starts_:
-        raise ValueError(
-            f"refit is True, and the recursion starts from {model._other_start()}, which needs validation "
-            "itself; expected start='plain', 'paper' or 'given'"
-        )
     progress, last = Progress(), model.best_iteration_
     begin: Callable[..., Any] = partial(model._begin, graph)
     for t in range(last + 1):

@@ -13,7 +13,7 @@ from clgnn.collective.learning import Validation, Verdict
 from clgnn.collective.start import Start
 from clgnn.data.graph import Graph
 from clgnn.engine.streamed import Streamed
-from clgnn.estimators.labelling import Labelling
+from clgnn.estimators.labelling import Classes, Labelling, Numbers
 
 if TYPE_CHECKING:
     from clgnn.estimators.node import NodeEstimator
@@ -23,30 +23,37 @@ AUTO = ("pl_em", "gmnn")
 PLAIN = "plain"
 
 
-def members(start: Any, settings: dict[str, Any]) -> list[NodeEstimator]:
+def members(
+    start: Any, settings: dict[str, Any], labelling: type[Labelling] = Classes
+) -> list[NodeEstimator]:
     """The estimators that a start asks for, the plain GNN aside, yet to be fitted.
 
     Args:
         start: the parameter of the collective estimator.
         settings: what they share with it: ``test_labels``, ``metric``, ``seed``.
+        labelling: what labels are: the rivals that have a name are for classes, or for numbers.
 
     Raises:
         ValueError: if it is none of the starts that there are.
     """
     if isinstance(start, str) and start in (PLAIN, "paper", "given"):
         return []
-    if isinstance(start, str) and start == "auto":
+    # by name, and late: the rivals are built on this layer
+    baselines = importlib.import_module("clgnn.baselines")
+    rivals = {Classes: baselines.METHODS, Numbers: baselines.REGRESSION_METHODS}.get(labelling, {})
+    auto = set(AUTO) <= set(rivals)
+    if auto and isinstance(start, str) and start == "auto":
         wanted: Sequence[Any] = AUTO
     else:
         wanted = start if isinstance(start, list | tuple) else [start]
-    # by name, and late: the rivals are built on this layer
-    baselines = importlib.import_module("clgnn.baselines")
     for one in wanted:
-        if isinstance(one, str) and one not in (PLAIN, *baselines.METHODS):
-            names = ", ".join(baselines.METHODS)
-            raise ValueError(f"start is {one!r}; expected plain, paper, auto, given, or some of {names}")
+        if isinstance(one, str) and one not in (PLAIN, *rivals):
+            some = f"some of {', '.join([PLAIN, *rivals])}"
+            if one is not start:
+                raise ValueError(f"start has {one!r}; expected {some}")
+            raise ValueError(f"start is {start!r}; expected paper, given, {'auto, ' * auto}or {some}")
     found: list[NodeEstimator] = [
-        baselines.as_estimator(one, **settings)
+        baselines.as_estimator(one, numbers=labelling is Numbers, **settings)
         for one in wanted
         if not (isinstance(one, str) and one == PLAIN)
     ]

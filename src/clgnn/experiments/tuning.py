@@ -44,7 +44,9 @@ _ABOUT, _STUDY, _SETTINGS = "tuning.json", "study.log", "settings.toml"
 _DONE = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
 
 
-def space(boosted: bool = True, test_labels: str = "none") -> dict[str, BaseDistribution]:
+def space(
+    boosted: bool = True, test_labels: str = "none", numbers: bool = False
+) -> dict[str, BaseDistribution]:
     """What is searched by default: the GNN and its training; for a boosted one, collective learning as well.
 
     Example:
@@ -63,8 +65,9 @@ def space(boosted: bool = True, test_labels: str = "none") -> dict[str, BaseDist
         found |= {
             "num_samples": CategoricalDistribution((5, 10, 20)),
             "num_iterations": IntDistribution(1, 4),
-            "start": CategoricalDistribution(("plain", "auto")),
         }
+        if not numbers:
+            found["start"] = CategoricalDistribution(("plain", "auto"))
         if test_labels == "partial":
             found["shown_share"] = FloatDistribution(0.1, 0.9)
     return found
@@ -155,7 +158,8 @@ def tune(
     """
     connect(backend, address)
     fixed = dict(settings or {})
-    searched = dict(space or globals()["space"](boosted, fixed.get("test_labels", "none")))
+    numbers = as_list(data)[0].y.is_floating_point()
+    searched = dict(space or globals()["space"](boosted, fixed.get("test_labels", "none"), numbers))
     searched = {name: over for name, over in searched.items() if name not in fixed}
     model = _model(data, boosted, fixed, {}, seed)
     lower = model.metric_name in LOWER_IS_BETTER
