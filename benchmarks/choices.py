@@ -33,11 +33,15 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "start-pl-em": {"start": "pl_em"},
     "share-0.2": {"shown_share": 0.2},
     "share-0.8": {"shown_share": 0.8},
+    "share-0.95": {"shown_share": 0.95},
+    "pairs": {},
     "all-masks": {"inference_masks": "all"},
+    "masks-10": {"num_masks": 10},
+    "iid": {"sampling": "iid"},
     "anew": {"carry_weights": False},
     "start-1000": {"max_epochs": 1000, "patience": 200, "iteration_epochs": 500, "iteration_patience": 100},
 }
-"""Settings by name, over those of the configuration."""
+"""Settings by name, over those of the configuration; ``pairs`` has masks and their complements."""
 
 
 def run(
@@ -52,7 +56,8 @@ def run(
     given = json.loads(trial_of(cell, number, read_config(config)).settings)
     model = CollectiveClassifier(**{**given, **VARIANTS[variant], "seed": number})
     shown = split.val_observed_mask if percent else None
-    model.fit(data, split.train_mask, by_graph(halves[0], data), observed_mask=shown)
+    masks = pairs(as_mask(split.train_mask, data, "train_mask"), number) if variant == "pairs" else None
+    model.fit(data, split.train_mask, by_graph(halves[0], data), observed_mask=shown, masks=masks)
     y = torch.cat([graph.y for graph in as_list(data)])
     right = [_right(stage, model.classes_, y) for stage in model.staged_predict_proba(data, shown)]
     chosen, judge = ([stage[mask].double() for stage in right] for mask in halves)
@@ -73,6 +78,12 @@ def halved(split: splits.Split[Any], data: Graphs, seed: int) -> list[Tensor]:
     for half, mask in enumerate(halves):
         mask[nodes[order[half::2]]] = True
     return halves
+
+
+def pairs(train: Tensor, seed: int, number: int = 10) -> Tensor:
+    """Masks ``[2 number, N]`` that show a random half of the labels, each with its complement."""
+    halves = torch.rand(number, len(train), generator=torch.Generator().manual_seed(seed)) < 0.5
+    return torch.cat([halves, ~halves]) & train
 
 
 def _right(stage: Tensor | list[Tensor], classes: Tensor, y: Tensor) -> Tensor:
@@ -110,29 +121,55 @@ def main(
 
 
 def show(rows: list[dict[str, Any]], variants: list[str], cells: list[str]) -> None:
-    """The judging half's accuracy of each variant, and its paired difference to the first one."""
-    console = Console(width=130)
-    table = Table("cell", "variant", "plain", "chosen", "difference", "s.e.", "one s.e.", "last", "n")
+    """The judging half's accuracy of each variant, and its paired difference to the first one.
+
+    Beside them, two other rules of what predicts, for the first variant: the last iteration, and the best
+    one only if it is better than the start by a standard error.
+    """
+    table = Table("cell", "variant", "start", "predicts", "difference", "s.e.", "n")
+    first, by_cell = variants[0], {}
+    rules = {name: (name, _best) for name in variants}
+    rules |= {f"{first}, one s.e.": (first, _believed), f"{first}, last": (first, _last)}
     for cell in cells:
         here = [r for r in rows if ":".join(map(str, r["key"][:4])) == cell]
-        found = {variant: [r for r in here if r["key"][4] == variant] for variant in variants}
-        base = [r["judging"][r["predicts"]] for r in found[variants[0]]]
-        for variant, some in found.items():
-            chosen = [r["judging"][r["predicts"]] for r in some]
-            careful = [r["judging"][r["predicts"] if _believed(r) else 0] for r in some]
-            difference = paired(chosen, base)
-            means = [[r["judging"][0] for r in some], chosen, careful, [r["judging"][-1] for r in some]]
-            plain, best, wary, last = (f"{100 * np.mean(values):.2f}" for values in means)
-            change = [f"{100 * difference[name]:+.2f}" for name in ("gain", "gain_se")]
-            table.add_row(cell, variant, plain, best, *change, wary, last, str(len(some)))
+        base = [r["judging"][_best(r)] for r in here if r["key"][4] == first]
+        for name, (variant, rule) in rules.items():
+            some = [r for r in here if r["key"][4] == variant]
+            found, start = ([r["judging"][t(r)] for r in some] for t in (rule, lambda r: 0))
+            by_cell[cell, name] = paired(found, base)
+            table.add_row(
+                cell, name, *map(_percent, (start, found)), *_told(by_cell[cell, name]), str(len(some))
+            )
         table.add_section()
-    console.print(table)
+    for name in rules:
+        some = [by_cell[cell, name] for cell in cells]
+        error = np.sqrt(sum(each["gain_se"] ** 2 for each in some)) / len(some)
+        mean = {"gain": np.mean([each["gain"] for each in some]), "gain_se": error}
+        table.add_row("mean of the cells", name, "", "", *_told(mean), "")
+    Console(width=130).print(table)
 
 
-def _believed(row: dict[str, Any]) -> bool:
-    """Whether the iteration that was chosen is better than the start by a standard error."""
-    t = row["predicts"]
-    return row["choosing"][t] - row["choosing"][0] > row["error"][t]
+def _percent(shares: list[float]) -> str:
+    return f"{100 * np.mean(shares):.2f}"
+
+
+def _told(difference: dict[str, Any]) -> list[str]:
+    return [f"{100 * difference[name]:+.2f}" for name in ("gain", "gain_se")]
+
+
+def _best(row: dict[str, Any]) -> int:
+    """What predicts by default: the best by validation, the earlier of equals."""
+    return int(np.argmax(row["choosing"]))
+
+
+def _believed(row: dict[str, Any]) -> int:
+    """The same, if it is better than the start by a standard error; else the start."""
+    t = _best(row)
+    return t if row["choosing"][t] - row["choosing"][0] > row["error"][t] else 0
+
+
+def _last(row: dict[str, Any]) -> int:
+    return len(row["choosing"]) - 1
 
 
 if __name__ == "__main__":
