@@ -89,6 +89,24 @@ def test_probabilities_and_classes(make, graph, split):
     assert model.score(graph, split.test_mask, split.observed_mask) == pytest.approx(right)
 
 
+def test_uncertainty_is_the_probability_to_be_wrong(make, graph, split):
+    model = make().fit(graph, split.train_mask, split.val_mask)
+    confidence = model.predict_proba(graph, split.observed_mask).amax(dim=1)
+    assert torch.allclose(model.uncertainty(graph, split.observed_mask), 1 - confidence, atol=1e-6)
+
+
+def test_all_labels_boosted_begin_with_the_weights_of_the_plain_gnn_on_all_labels(graph, split):
+    settings = {"max_epochs": 6, "iteration_epochs": 2, "num_iterations": 1, "num_samples": 2, "seed": 5}
+    plain, boosted = (
+        baselines.make(name, **settings).fit(
+            graph, split.train_mask, split.val_mask, observed_mask=split.observed_mask
+        )
+        for name in ("gnn_all_labels", "cl_all_labels")
+    )
+    weights = [list(model.components_[0].parameters()) for model in (plain, boosted)]
+    assert all(torch.equal(a, b) for a, b in zip(*weights, strict=True))
+
+
 def test_saved_and_loaded_it_says_the_same(make, graph, split, tmp_path):
     model = make().fit(graph, split.train_mask, split.val_mask)
     model.save(tmp_path / "model", extra={"note": 1})
