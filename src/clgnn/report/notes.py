@@ -18,8 +18,8 @@ PAPER_TRIALS = 5
 
 GAINS = (
     "Accuracy in % (standard error). + CL: the gain over the plain GNN in points (its standard error), "
-    f"negative for a loss; bold where p < {LEVEL} in a two-sided paired t-test, for gains and losses alike. "
-    "Published: the paper's numbers, below ours."
+    f"negative for a loss, over the splits that have both; bold where p < {LEVEL} in a two-sided paired "
+    "t-test, for gains and losses alike. Published: the paper's numbers, below ours, with its own bold ones."
 )
 """How to read a table of accuracies and gains."""
 
