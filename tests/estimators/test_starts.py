@@ -190,7 +190,7 @@ def test_regression_starts_from_rivals_for_numbers(graph, train, val, tmp_path):
     model.save(tmp_path / "m")
     assert torch.equal(clgnn.load(tmp_path / "m").predict(graph), model.predict(graph))
     for start in ("auto", "pl_em", ["plain", "gmnn"]):
-        with pytest.raises(ValueError, match=r"start (is|has) .*; expected .*some of plain, mean"):
+        with pytest.raises(ValueError, match=r"start is .*; expected .*some of plain, mean"):
             CollectiveRegressor(**QUICK, start=start).fit(graph, train, val, on_epoch=pytest.fail)
 
 
@@ -279,6 +279,6 @@ def test_the_papers_preset():
 @pytest.mark.parametrize("start", ["nobody", ["plain", "nobody"], "given"])
 def test_a_start_that_is_not_there_is_refused_before_anything_is_trained(start, graph, train):
     epochs = []
-    with pytest.raises(ValueError, match=r"start (is|has) 'nobody'; expected |the graph has no start_proba"):
+    with pytest.raises(ValueError, match=r"start is (a list with )?'nobody'; expected |the graph has no start_proba"):
         CollectiveClassifier(start=start, max_epochs=3).fit(graph, train, on_epoch=epochs.append)
     assert epochs == []

@@ -50,7 +50,7 @@ def members(
         if isinstance(one, str) and one not in (PLAIN, *rivals):
             some = f"some of {', '.join([PLAIN, *rivals])}"
             if one is not start:
-                raise ValueError(f"start has {one!r}; expected {some}")
+                raise ValueError(f"start is a list with {one!r}; expected {some}")
             raise ValueError(f"start is {start!r}; expected paper, given, {'auto, ' * auto}or {some}")
     found: list[NodeEstimator] = [
         baselines.as_estimator(one, numbers=labelling is Numbers, **settings)
