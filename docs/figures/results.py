@@ -41,7 +41,7 @@ def gains(found: pd.DataFrame) -> str:
     """One row for each graph and GNN: what the boost brings, without and with labels seen."""
     head = ["", "labels", "homophily", "plain", "gain, no label seen", "gain, labels seen", "splits"]
     lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * 6]
-    boosted = found[found["method"].str.endswith("+cl") & found["gain"].notna()]
+    boosted = found[found["method"].str.endswith("+cl") & found["gain_se"].notna()]
     key = ["dataset", "train_labels", "test_label_percent", "method"]
     by_cell = {tuple(row[name] for name in key): row for row in found.to_dict("records")}
     for dataset, labels in names.MAIN:

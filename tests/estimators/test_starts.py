@@ -279,6 +279,8 @@ def test_the_papers_preset():
 @pytest.mark.parametrize("start", ["nobody", ["plain", "nobody"], "given"])
 def test_a_start_that_is_not_there_is_refused_before_anything_is_trained(start, graph, train):
     epochs = []
-    with pytest.raises(ValueError, match=r"start is (a list with )?'nobody'; expected |the graph has no start_proba"):
+    with pytest.raises(
+        ValueError, match=r"start is (a list with )?'nobody'; expected |the graph has no start_proba"
+    ):
         CollectiveClassifier(start=start, max_epochs=3).fit(graph, train, on_epoch=epochs.append)
     assert epochs == []

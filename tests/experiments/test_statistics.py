@@ -57,6 +57,9 @@ def test_the_best_is_one_that_competes(new_trials: Trials) -> None:
     values = {"gcn": 0.5, "gcn+cl": 0.6, "ica": 0.6, "gcn+cl-uniform": 0.7, "cl_all_labels": 0.8}
     found = cells(new_trials({(*CORA, method): [value] for method, value in values.items()}))
     assert set(found.loc[found["best"], "method"]) == {"gcn+cl", "ica"}
+    few = {(*CORA, "gcn"): [0.5] * 6, (*CORA, "ica"): [0.6] * 5, (*CORA, "gmnn"): [0.7] * 4}
+    found = cells(new_trials(few))
+    assert set(found.loc[found["best"], "method"]) == {"ica"}
     alone = cells(new_trials({(*CORA, "gnn_all_labels"): [0.5]}))
     assert not alone["best"].any()
 

@@ -15,6 +15,8 @@ from clgnn.experiments.methods import CELL, base, competes
 
 LEVEL = 0.05
 """The paper's level: below it a difference is significant, and its interval covers the rest."""
+ENOUGH = 5
+"""So many trials the paper has; cells with fewer are not the best beside others that have them."""
 
 _COLUMNS = [
     *CELL, "n", "mean", "standard_error", "base", "pairs", "gain", "gain_se", "low", "high", "p", "p_holm",
@@ -38,7 +40,8 @@ def cells(trials: pd.DataFrame) -> pd.DataFrame:
         ``gain_se``, ``low``, ``high`` and ``p`` come from :func:`paired`, in points. ``p_holm`` is ``p`` with
         Holm's correction for all gains of ``trials``. ``significant`` says that p < 0.05, for a gain or a
         loss. ``best`` marks the highest mean of those with the same dataset and labels that
-        :func:`~clgnn.experiments.methods.competes` admits. ``seconds`` is the mean of the fits and
+        :func:`~clgnn.experiments.methods.competes` admits and that have :data:`ENOUGH` trials, if there are
+        such. ``seconds`` is the mean of the fits and
         ``peak_memory`` the largest. What cannot be computed is NaN.
 
     Raises:
@@ -64,7 +67,9 @@ def cells(trials: pd.DataFrame) -> pd.DataFrame:
     if tested.any():
         found.loc[tested, "p_holm"] = multipletests(found.loc[tested, "p"], alpha=LEVEL, method="holm")[1]
     found["significant"] = found["p"] < LEVEL
-    candidates = found["mean"].where(found["method"].map(competes).astype(bool))
+    most = found.groupby(CELL[:3])["n"].transform("max")
+    enough = (found["n"] >= ENOUGH) | (most < ENOUGH)
+    candidates = found["mean"].where(found["method"].map(competes).astype(bool) & enough)
     found["best"] = candidates == candidates.groupby([found[name] for name in CELL[:3]]).transform("max")
     return found
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from clgnn.data.datasets import FACEBOOK100
 from clgnn.experiments.methods import CELL, TRAINS_ON_TEST_GRAPH, ablation
-from clgnn.experiments.statistics import LEVEL
+from clgnn.experiments.statistics import ENOUGH, LEVEL
 from clgnn.report import names
 
 PAPER_TRIALS = 5
@@ -36,12 +36,18 @@ def daggers(methods: Iterable[str]) -> list[str]:
     return [_DAGGER] if TRAINS_ON_TEST_GRAPH & set(methods) else []
 
 
-def best(methods: Iterable[str]) -> str:
-    """What the mark of the best means."""
+def best(methods: Iterable[str], few: bool = False) -> str:
+    """What the mark of the best means; ``few``: whether some cells have too few trials for it."""
     found = set(methods)
     out = ["methods with †"] if TRAINS_ON_TEST_GRAPH & found else []
     out += ["ablations"] if any(map(ablation, found)) else []
+    out += [f"cells with fewer than {ENOUGH} trials, where others have them,"] if few else []
     return "the best of its column" + (f"; {' and '.join(out)} do not compete" if out else "")
+
+
+def too_few(found: pd.DataFrame) -> bool:
+    """Whether some cells have fewer trials than they need to be the best beside others."""
+    return bool((found["n"] < ENOUGH).any() and (found["n"] >= ENOUGH).any())
 
 
 def on_datasets(datasets: Iterable[str], metric: bool = True) -> list[str]:

@@ -243,7 +243,7 @@ def _results(
         data[flag] = data[flag].astype("boolean")
     said = [
         notes.GAINS,
-        *([f"*: {notes.best(methods)}."] if stars else []),
+        *([f"*: {notes.best(methods, notes.too_few(shown))}."] if stars else []),
         *notes.daggers(methods),
         *_missing(headers, columns, methods, theirs, shown),
         notes.number_of_trials(shown, shown["n"].where(shown["gain"].isna(), shown["pairs"])),

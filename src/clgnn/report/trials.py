@@ -14,7 +14,7 @@ from clgnn.experiments.statistics import by_iteration, cells, metric
 from clgnn.report import names
 from clgnn.report.calibration import pooled
 from clgnn.report.headline import count_gains
-from clgnn.report.notes import PAPER_TRIALS, best, daggers
+from clgnn.report.notes import PAPER_TRIALS, best, daggers, too_few
 from clgnn.report.printed import printed
 
 
@@ -89,7 +89,7 @@ def from_trials(trials: pd.DataFrame, graph: dict[str, Any] | None = None) -> di
         "and Ribeiro, 2020), computed again with clgnn. + CL is a GNN boosted by collective learning.",
         "facts": _facts(trials, done, failed),
         "notes": _notes(datasets, methods),
-        "best": best(methods),
+        "best": best(methods, too_few(found)),
         "datasets": datasets,
         "methods": {method: describe(method) for method in methods},
         "cells": rows,
