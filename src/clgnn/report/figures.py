@@ -94,13 +94,14 @@ def gains(found: pd.DataFrame, printed: pd.DataFrame) -> Figure | None:
         for edge, (one, other) in enumerate(pairwise(columns)):
             if one[0] != other[0]:
                 axes.axhline(edge + 0.5, color="#dddddd", linewidth=0.8)
-        here = ours[ours["base"] == gnn]
-        rows = [places[key] for key in here[CELL[:3]].itertuples(index=False, name=None)]
-        errors = [here["gain"] - here["low"], here["high"] - here["gain"]]
-        axes.errorbar(
-            here["gain"], np.array(rows) - 0.14, xerr=np.nan_to_num(errors), fmt="o", color=OURS,
-            label="ours, 95 % interval", **look,
-        )  # fmt: skip
+        for alone, here in ours[ours["base"] == gnn].groupby(ours["low"].isna()):
+            rows = [places[key] for key in here[CELL[:3]].itertuples(index=False, name=None)]
+            errors = [here["gain"] - here["low"], here["high"] - here["gain"]]
+            axes.errorbar(
+                here["gain"], np.array(rows) - 0.14, xerr=np.nan_to_num(errors), fmt="o", color=OURS,
+                markerfacecolor="white" if alone else OURS,
+                label="ours, one split" if alone else "ours, 95 % interval", **look,
+            )  # fmt: skip
         there = printed[printed["method"] == f"{gnn}+cl"]
         there = there.loc[[key in places for key in there[CELL[:3]].itertuples(index=False, name=None)]]
         rows = [places[key] for key in there[CELL[:3]].itertuples(index=False, name=None)]
@@ -112,7 +113,7 @@ def gains(found: pd.DataFrame, printed: pd.DataFrame) -> Figure | None:
         axes.set_yticks(range(len(columns)), [_column(*column) for column in columns])
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel("gain of + CL, in points")
-    add_legend(figure, panels, columns=2)
+    add_legend(figure, panels, columns=3)
     add_remark(figure, [column[0] for column in columns])
     return figure
 
