@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -228,6 +228,7 @@ def load(path: str | os.PathLike[str], kinds: Kinds, gnn: Any = None) -> NodeEst
     try:
         arrays = _arrays_of_format_1(folder, content) if content["format"] == 1 else _arrays(folder, content)
         with torch.random.fork_rng():  # blank modules draw weights, which nobody keeps
+            _check_gnn(content, path, gnn)
             return _unpacked(content, arrays, "", kinds, path, gnn)
     except PermissionError as error:
         raise ValueError(f"{path} can't be read ({error.strerror}); ask its owner for access") from error
@@ -256,6 +257,23 @@ def _arrays(folder: Path, content: dict[str, Any]) -> dict[str, Tensor]:
             "copy it again, or fit the model again"
         )
     return dict(from_bytes(weights))
+
+
+def _check_gnn(content: dict[str, Any], path: Any, gnn: Any) -> None:
+    """Refuses a GNN for a model that has others, all of them with a name."""
+    names = set(_gnns(content))
+    if gnn is not None and names and not {None, gnn if isinstance(gnn, str) else None} & names:
+        found = " and ".join(sorted(map(str, names)))
+        raise ValueError(f"{path} was fitted with the GNN {found}, and {gnn!r} is given; leave that out")
+
+
+def _gnns(content: dict[str, Any]) -> Iterator[str | None]:
+    """The names of the GNNs of an estimator and of those inside; None for one of the user's own."""
+    if "gnn" in content["parameters"]:
+        yield content["parameters"]["gnn"]
+    for within in content.get("inside", {}).values():
+        for one in within if isinstance(within, list) else [within]:
+            yield from _gnns(one)
 
 
 def _unpacked(
