@@ -350,6 +350,7 @@ def test_starts_on_the_command_line(files):
         out = f"model-{start}"
         call(*fit, "--start", start, "--out", out)
         call("predict", "--model", out, *TABLES, "--out", f"{out}.csv")
+        assert len(pd.read_csv(f"{out}.csv")) == 60
 
 
 def test_the_start_is_named_with_its_own_score(files):
