@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any, ClassVar, Self
 
 import pandas as pd
@@ -16,7 +14,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from torch import Tensor, nn
 
-from clgnn.collective.component import GNN
 from clgnn.collective.learning import Epoch, Validation
 from clgnn.data.checks import finite
 from clgnn.data.graph import (
@@ -32,11 +29,11 @@ from clgnn.data.graph import (
 )
 from clgnn.data.stored import StoredGraph
 from clgnn.engine.streamed import streamed
-from clgnn.estimators import persistence
 from clgnn.estimators.devices import find_device
 from clgnn.estimators.judging import Judging
 from clgnn.estimators.labelling import Classes, Labelling
 from clgnn.estimators.metrics import Metric
+from clgnn.estimators.persistence import Saving
 from clgnn.estimators.settings import Expected, check
 from clgnn.estimators.validation import build_validation
 
@@ -62,7 +59,7 @@ class Task:
     validation: Validation | None
 
 
-class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
+class NodeEstimator(Judging, Saving, BaseEstimator):  # type: ignore[misc]
     """An estimator of the labels of nodes: the interface of collective learning and of every rival.
 
     Labels are seen through an explicit mask alone: the training labels in ``fit``, the observed ones in
@@ -88,8 +85,6 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
     history_: pd.DataFrame
     best_score_: float | None
 
-    kinds: ClassVar[dict[str, type[NodeEstimator]]] = {}
-    """Every kind of estimator by the name that a saved model has for it."""
     resumable: ClassVar[bool] = False
     """Whether ``fit`` takes a ``checkpoint`` folder, and goes on where an interrupted one ended."""
     trains_on_observed: ClassVar[bool] = False
@@ -228,46 +223,6 @@ class NodeEstimator(Judging, BaseEstimator):  # type: ignore[misc]
         """The iteration whose predictions are the result; 0 for a method without iterations."""
         self._check_fitted()
         return 0
-
-    # Persistence
-
-    def save(
-        self,
-        path: str | PathLike[str],
-        force: bool = False,
-        extra: Any = None,
-        schema: str | None = None,
-    ) -> None:
-        """Writes the model to a folder: weights as safetensors, the rest as JSON.
-
-        A kill at any moment leaves the old model or the new one, whole.
-
-        Args:
-            path: the folder, a new one.
-            force: replaces a model that is there. Other files in its folder stay.
-            extra: is kept beside the model, as JSON.
-            schema: how tables are read, in words: written to ``schema.txt`` for people, and never read back.
-
-        Raises:
-            FileExistsError: if the folder has a model and ``force`` is not set, or has other files only.
-        """
-        self._check_fitted()
-        persistence.save(self, path, force, extra, schema)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str], gnn: GNN | None = None) -> Self:
-        """Reads a model from its folder.
-
-        Args:
-            path: where :meth:`save` wrote it.
-            gnn: the module or factory that it was fitted with, if that was not one of ours: code is never
-                taken from a folder.
-        """
-        importlib.import_module("clgnn.baselines").import_all()  # so that every kind is known
-        model = persistence.load(path, cls.kinds, gnn)
-        if not isinstance(model, cls):
-            raise ValueError(f"{path} is a {type(model).__name__}; expected a {cls.__name__}")
-        return model
 
     # Helpers of subclasses
 

@@ -9,12 +9,12 @@ how they are read. It is never read back.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pandas as pd
 import torch
@@ -22,24 +22,67 @@ from safetensors import SafetensorError
 from safetensors.torch import load as from_bytes
 from safetensors.torch import load_file
 from safetensors.torch import save as to_bytes
-from sklearn.base import clone
-from torch import Tensor, nn
+from torch import Tensor
 
 import clgnn
-from clgnn.data.typed import checked
+from clgnn.collective.component import GNN
+from clgnn.estimators.packing import Kinds, check_gnn, packed, plain_number, unpacked
 from clgnn.estimators.settings import LOWER_IS_BETTER
 from clgnn.files import written
 
 if TYPE_CHECKING:
     from clgnn.estimators.node import NodeEstimator
 
-Kinds: TypeAlias = "Mapping[str, type[NodeEstimator]]"
-
 FORMAT = 2
 _JSON, _SCHEMA = "model.json", "schema.txt"
 # every name that a version of ours gave to a file of weights
 _OWN = re.compile(r"weights-[0-9a-f]{16}\.safetensors|\d+\.weights\.safetensors|arrays\.safetensors")
 _NEEDED = frozenset({"format", "kind", "parameters", "labels", "features", "history"})
+
+
+class Saving:
+    """The part of every :class:`~clgnn.estimators.node.NodeEstimator` that goes to a folder and comes back."""
+
+    kinds: ClassVar[dict[str, type[NodeEstimator]]] = {}
+    """Every kind of estimator by the name that a saved model has for it."""
+
+    def save(
+        self: Any,
+        path: str | os.PathLike[str],
+        force: bool = False,
+        extra: Any = None,
+        schema: str | None = None,
+    ) -> None:
+        """Writes the model to a folder: weights as safetensors, the rest as JSON.
+
+        A kill at any moment leaves the old model or the new one, whole.
+
+        Args:
+            path: the folder, a new one.
+            force: replaces a model that is there. Other files in its folder stay.
+            extra: is kept beside the model, as JSON.
+            schema: how tables are read, in words: written to ``schema.txt`` for people, and never read back.
+
+        Raises:
+            FileExistsError: if the folder has a model and ``force`` is not set, or has other files only.
+        """
+        self._check_fitted()
+        save(self, path, force, extra, schema)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], gnn: GNN | None = None) -> Self:
+        """Reads a model from its folder.
+
+        Args:
+            path: where :meth:`save` wrote it.
+            gnn: the module or factory that it was fitted with, if that was not one of ours: code is never
+                taken from a folder.
+        """
+        importlib.import_module("clgnn.baselines").import_all()  # so that every kind is known
+        model = load(path, cls.kinds, gnn)
+        if not isinstance(model, cls):
+            raise ValueError(f"{path} is a {type(model).__name__}; expected a {cls.__name__}")
+        return model
 
 
 def save(
@@ -57,7 +100,7 @@ def save(
             f"{folder / _SCHEMA} is no file of the model; move it, or choose another folder"
         )
     arrays: dict[str, Tensor] = {}
-    content = _packed(estimator, arrays, "")
+    content = packed(estimator, arrays, "")
     weights = to_bytes({name: array.detach().cpu().clone().contiguous() for name, array in arrays.items()})
     digest = hashlib.sha256(weights).hexdigest()
     name = f"weights-{digest[:16]}.safetensors"
@@ -69,7 +112,7 @@ def save(
         "schema": None if schema is None else _SCHEMA,
         "extra": extra,
     }
-    plain = json.loads(json.dumps(about, default=_plain, allow_nan=False))
+    plain = json.loads(json.dumps(about, default=plain_number, allow_nan=False))
     text = json.dumps({**plain, "sha256": _digest(plain)}, indent=1) + "\n"
     if folder.is_dir() and any(folder.iterdir()):
         with written(folder / name) as temporary:
@@ -110,78 +153,6 @@ def _check_target(folder: Path, path: Any, force: bool) -> None:
         raise FileExistsError(f"{path} is a folder with files in it, and no model; choose another name")
     if not force:
         raise FileExistsError(f"{path} exists; choose another name, or force to replace the model in it")
-
-
-def _packed(estimator: NodeEstimator, arrays: dict[str, Tensor], prefix: str) -> dict[str, Any]:
-    """What JSON can say of an estimator; its weights go to ``arrays``, under names that begin with prefix."""
-    parameters = estimator.get_params(deep=False)
-    _check_unchanged(estimator, parameters)
-    if not isinstance(parameters.get("gnn", ""), str):
-        parameters["gnn"] = None  # code is not written; whoever loads the model has it
-    if isinstance(parameters.get("class_weight"), dict):
-        parameters["class_weight"] = {int(c): float(w) for c, w in parameters["class_weight"].items()}
-    if "device" in parameters:
-        parameters["device"] = str(parameters["device"])
-    for name, default in (("metric", None), ("optimizer", "adam"), ("scheduler", None), ("loss", None)):
-        if callable(parameters.get(name)):
-            parameters[name] = default  # it has done its work; a prediction does not need it
-    start = parameters.get("start", "")
-    if not all(isinstance(one, str) for one in (start if isinstance(start, list | tuple) else [start])):
-        parameters["start"] = None  # the estimators are kept as they were fitted
-    plain: dict[str, Any] = {}
-    inside: dict[str, Any] = {}
-    for name in estimator._learned:
-        value = getattr(estimator, name)
-        if isinstance(value, Tensor):
-            arrays[prefix + name] = value
-        elif isinstance(value, nn.Module):
-            arrays |= {f"{prefix}{name}.{key}": weight for key, weight in value.state_dict().items()}
-        elif isinstance(value, list) and value and isinstance(value[0], nn.Module):
-            plain[name] = len(value)
-            for i, module in enumerate(value):
-                arrays |= {f"{prefix}{name}.{i}.{key}": part for key, part in module.state_dict().items()}
-        elif hasattr(value, "_learned"):  # another estimator, which has parameters of its own
-            inside[name] = _packed(value, arrays, f"{prefix}{name}/")
-            parameters[name.removesuffix("_")] = None
-        elif isinstance(value, list) and value and hasattr(value[0], "_learned"):
-            inside[name] = [_packed(one, arrays, f"{prefix}{name}.{i}/") for i, one in enumerate(value)]
-        else:
-            plain[name] = value
-    return {
-        "kind": type(estimator).__name__,
-        "parameters": parameters,
-        "labels": vars(estimator.labelling_),
-        "features": estimator.n_features_in_,
-        "best_score": estimator.best_score_,
-        "history": {
-            str(name): [None if value != value else value for value in column.tolist()]
-            for name, column in estimator.history_.items()
-        },
-        "learned": plain,
-        "inside": inside,
-    }
-
-
-def _check_unchanged(estimator: NodeEstimator, parameters: dict[str, Any]) -> None:
-    """Refuses parameters that were set after the fit and that the weights do not fit to."""
-    fitted = getattr(estimator, "_fitted_with", parameters)
-    for name, value in parameters.items():
-        before = fitted.get(name)
-        if name not in estimator._free and value is not before and value != before:
-            raise ValueError(
-                f"{name} is {value!r} and was {before!r} when the model was fitted; "
-                "fit it again, or set it back, before it is saved"
-            )
-
-
-def _plain(value: Any) -> Any:
-    """A number of NumPy as one of Python."""
-    if hasattr(value, "item"):
-        return value.item()
-    raise ValueError(
-        f"a {type(value).__name__} can't be saved, as it could only be written as code; save its predictions "
-        "instead, and give them as data.start_proba with start='given'"
-    )
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -228,8 +199,8 @@ def load(path: str | os.PathLike[str], kinds: Kinds, gnn: Any = None) -> NodeEst
     try:
         arrays = _arrays_of_format_1(folder, content) if content["format"] == 1 else _arrays(folder, content)
         with torch.random.fork_rng():  # blank modules draw weights, which nobody keeps
-            _check_gnn(content, path, gnn)
-            return _unpacked(content, arrays, "", kinds, path, gnn)
+            check_gnn(content, path, gnn)
+            return unpacked(content, arrays, "", kinds, path, gnn)
     except PermissionError as error:
         raise ValueError(f"{path} can't be read ({error.strerror}); ask its owner for access") from error
     except (OSError, SafetensorError, RuntimeError, TypeError, KeyError, AttributeError, IndexError) as error:
@@ -257,90 +228,6 @@ def _arrays(folder: Path, content: dict[str, Any]) -> dict[str, Tensor]:
             "copy it again, or fit the model again"
         )
     return dict(from_bytes(weights))
-
-
-def _check_gnn(content: dict[str, Any], path: Any, gnn: Any) -> None:
-    """Refuses a GNN for a model that has others, all of them with a name."""
-    names = set(_gnns(content))
-    if gnn is not None and names and not {None, gnn if isinstance(gnn, str) else None} & names:
-        found = " and ".join(sorted(map(str, names)))
-        raise ValueError(f"{path} was fitted with the GNN {found}, and {gnn!r} is given; leave that out")
-
-
-def _gnns(content: dict[str, Any]) -> Iterator[str | None]:
-    """The names of the GNNs of an estimator and of those inside; None for one of the user's own."""
-    if "gnn" in content["parameters"]:
-        yield content["parameters"]["gnn"]
-    for within in content.get("inside", {}).values():
-        for one in within if isinstance(within, list) else [within]:
-            yield from _gnns(one)
-
-
-def _unpacked(
-    content: dict[str, Any], arrays: dict[str, Tensor], prefix: str, kinds: Kinds, path: Any, gnn: Any
-) -> NodeEstimator:
-    kind = kinds.get(content["kind"])
-    if kind is None:
-        known = ", ".join(sorted(kinds))
-        raise ValueError(f"{path} is a {content['kind']!r}; expected one of {known}: import its class first")
-    parameters = dict(content["parameters"])
-    if parameters.get("gnn", "") is None:  # one that has a name needs no other
-        parameters["gnn"] = gnn
-    if parameters.get("gnn", "") is None:
-        raise ValueError(f"{path} was fitted with a GNN of your own; give it again: load(path, gnn=...)")
-    if isinstance(parameters.get("class_weight"), dict):
-        parameters["class_weight"] = {int(c): w for c, w in parameters["class_weight"].items()}
-    started = {"start": "plain"} if parameters.get("start", "") is None else {}  # until they are read
-    estimator = kind(**{**parameters, **started})
-    estimator._check_parameters()
-    labels: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in content["labels"].items()}
-    estimator.labelling_ = checked(kind._labelling(**labels))
-    estimator.n_features_in_ = int(content["features"])
-    estimator.best_score_ = content.get("best_score")
-    estimator.history_ = _history(content["history"])
-    for name in kind._learned:
-        within = content.get("inside", {}).get(name)
-        if isinstance(within, list):
-            places = (f"{prefix}{name}.{i}/" for i in range(len(within)))
-            found = zip(within, places, strict=True)
-            setattr(estimator, name, [_unpacked(one, arrays, at, kinds, path, gnn) for one, at in found])
-        elif within is not None:
-            base = _unpacked(within, arrays, f"{prefix}{name}/", kinds, path, gnn)
-            setattr(estimator, name, base)
-            setattr(estimator, name.removesuffix("_"), clone(base))
-        elif prefix + name in arrays:
-            setattr(estimator, name, arrays[prefix + name])
-        elif any(key.startswith(f"{prefix}{name}.") for key in arrays):
-            count = content["learned"].get(name)
-            own = [_module(estimator, arrays, name, f"{prefix}{name}.{i}.", i) for i in range(count or 0)]
-            setattr(estimator, name, own if count else _module(estimator, arrays, name, f"{prefix}{name}."))
-        elif name in content["learned"] or not hasattr(kind, name):  # what is newer has a default
-            setattr(estimator, name, content["learned"][name])
-    if parameters.get("start", "") is None:
-        members = [clone(one) for one in estimator.starts_]
-        estimator.set_params(start=members + ["plain"] * bool(content["learned"]["starts_with_plain_"]))
-    estimator._finish(estimator.history_)
-    return estimator
-
-
-def _module(
-    estimator: NodeEstimator, arrays: dict[str, Tensor], name: str, prefix: str, index: int = 0
-) -> nn.Module:
-    state = {key.removeprefix(prefix): v for key, v in arrays.items() if key.startswith(prefix)}
-    if isinstance(getattr(estimator, "gnn", ""), str):  # a file may claim any size; shapes alone cost nothing
-        if (getattr(estimator, "num_layers", None) or 0) > len(state):
-            raise ValueError(f"it has {len(state)} arrays for {estimator.num_layers} layers")
-        with torch.device("meta"):
-            estimator._blank(name, state, index).load_state_dict(state, assign=True)
-    module = estimator._blank(name, state, index)
-    module.load_state_dict(state)
-    return module.eval()
-
-
-def _history(columns: dict[str, list[Any]]) -> pd.DataFrame:
-    history = pd.DataFrame(columns)
-    empty = [name for name in history if history[name].isna().all()]
-    return history.astype(dict.fromkeys(empty, float))
 
 
 def _arrays_of_format_1(folder: Path, content: dict[str, Any]) -> dict[str, Tensor]:
