@@ -55,6 +55,12 @@ def test_fit_predict_evaluate(files):
     assert values["judged"] == 20
 
 
+def test_square_brackets_in_the_name_of_a_file_are_printed(files):
+    call(*FIT, "--split", "part", "--out", "model")
+    output = call("predict", "--model", "model", *TABLES, "--out", "p[red].csv")
+    assert output.strip().endswith("in p[red].csv.")
+
+
 def test_partial_labels(files):
     call(*FIT, "--preset", "paper", "--test-labels", "partial", "--inference-masks", "all", "--out", "model")
     arguments = ["predict", "--model", "model", *TABLES]

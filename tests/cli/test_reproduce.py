@@ -52,6 +52,13 @@ def test_it_writes_a_ledger_tables_and_figures(tmp_path):
     assert set(Ledger(out).trials()["method"]) == {"gcn", "gcn+cl"}
 
 
+def test_without_matplotlib_it_names_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    _, result = quick(tmp_path)
+    assert result.exit_code == 0, result.output
+    assert 'pip install "clgnn[plot]"' in result.output  # square brackets are no markup
+
+
 def test_the_same_command_again_runs_nothing(tmp_path, monkeypatch):
     quick(tmp_path)
     monkeypatch.setattr(running, "run_trial", lambda *_: pytest.fail("ran again"))

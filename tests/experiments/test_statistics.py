@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from clgnn.experiments.statistics import by_iteration, cells, paired
+from clgnn.experiments.statistics import by_iteration, cells, leads, paired
 
 Trials = Callable[..., pd.DataFrame]
 CORA = ("cora", 85, 0)
@@ -166,3 +166,21 @@ def test_by_iteration(new_trials: Trials) -> None:
     assert found["mean"].tolist() == pytest.approx([50, 60, 70])
     assert found["standard_deviation"].tolist() == pytest.approx([math.sqrt(200)] * 3)
     assert found["standard_error"].tolist() == pytest.approx([10] * 3)
+
+
+def test_a_lead_is_over_the_strongest_of_the_others_on_the_splits_of_both(new_trials: Trials) -> None:
+    values = {
+        "gcn+cl-auto": [0.60, 0.61, 0.62, 0.63, 0.64, 0.90],
+        "sage+cl-auto": [0.50] * 6,
+        "gcn": [0.55, 0.57, 0.56, 0.57, 0.60, 0.10],  # of a high mean, but for a split that ica does not have
+        "ica": [0.58, 0.58, 0.60, 0.60, 0.62],
+        "gmnn": [0.99] * 4,  # too few
+        "cl_all_labels": [0.95] * 6,  # not asked for
+    }
+    trials = new_trials({(*CORA, method): numbers for method, numbers in values.items()})
+    (found,) = leads(trials, ["gcn+cl-auto", "sage+cl-auto"], ["gcn", "ica", "gmnn"]).to_dict("records")
+    assert (found["method"], found["other"], found["pairs"]) == ("gcn+cl-auto", "ica", 5)
+    assert found["mean"] == pytest.approx(100 * 4.0 / 6)
+    assert found["gain"] == pytest.approx(2.4)  # of 2, 3, 2, 3, 2
+    assert found["gain_se"] == pytest.approx(math.sqrt(0.3 / 5))
+    assert leads(trials, ["tk+cl"], ["gcn"]).empty

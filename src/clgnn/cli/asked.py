@@ -60,7 +60,7 @@ def _best_of(comparison: str, schema: Schema, given: dict[str, Any]) -> NodeEsti
         raise ValueError(
             f"{names}: {found.best}, the best of {comparison}, has no such setting; leave it out"
         )
-    errors.print(f"The best of {comparison} is {found.best}.", highlight=False, markup=False)
+    errors.print(f"The best of {comparison} is {found.best}.")
     model.set_params(**given)
     return model
 

@@ -124,7 +124,7 @@ def compare(
     try:
         found = run()
     except KeyboardInterrupt:
-        errors.print("Interrupted; the same command goes on with what is missing.", highlight=False)
+        errors.print("Interrupted; the same command goes on with what is missing.")
         raise click.exceptions.Exit(130) from None
     if used is not None and metric is not None:  # classes are called as the table calls them
         found = replace(found, metric=metric, trials=found.trials.rename(columns={used: metric}))
@@ -275,4 +275,4 @@ def _show(found: Comparison, out: Path) -> None:
         found.recommendation(names.method),
         f"The page is {out / 'report.html'}; `clgnn fit --method best --from {out}` fits the best.",
     ):
-        console.print(said, highlight=False, markup=False, soft_wrap=True)
+        console.print(said, soft_wrap=True)

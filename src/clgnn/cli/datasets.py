@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from clgnn.cli.options import console
 from clgnn.cli.tables import check_table, write_tables
 
 _BAR = 40  # the width of the largest class, in characters
@@ -40,12 +40,11 @@ def info(group_root: Path | None, name: str, root: Path | None) -> None:
 
     root = root or group_root
     entry, numbers = find(name), statistics(load(name, root))
-    console = Console(emoji=False)
     table = Table(title=entry.name, title_justify="left", show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    table.add_row("about", escape(entry.about))
-    table.add_row("source", escape(entry.source))
+    table.add_row("about", entry.about)
+    table.add_row("source", entry.source)
     if numbers.graphs > 1:
         table.add_row("graphs", f"{numbers.graphs:,}")
     table.add_row("nodes", f"{numbers.nodes:,}")
@@ -135,11 +134,10 @@ def _list(root: Path | None) -> None:
     for entry in CATALOGUE.values():
         numbers = (entry.graphs, entry.nodes, entry.edges, entry.features, entry.classes)
         counts = ("?" if number is None else f"{number:,}" for number in numbers)
-        here = "[green]yes[/]" if is_here(entry.name, root) else "[yellow]no[/]"
+        here = Text("yes", "green") if is_here(entry.name, root) else Text("no", "yellow")
         table.add_row(entry.name, *counts, here)
-    console = Console(emoji=False)
     console.print(table)
-    console.print(f"\nfolder: {escape(str(data_folder(root)))}", soft_wrap=True, highlight=False)
+    console.print(f"\nfolder: {data_folder(root)}", soft_wrap=True)
 
 
 def _balance(classes: tuple[int, ...], block: str) -> Table:

@@ -138,10 +138,10 @@ def _show(found: Explanation, node: str, top: int, as_json: bool) -> None:
         print_json({"node": node, "prediction": found.prediction, "iteration": found.iteration, **rows})
         return
     said = f"Node {node} is predicted to be {found.prediction}, by iteration {found.iteration}. It rests on:"
-    console.print(said, highlight=False, markup=False, soft_wrap=True)
+    console.print(said, soft_wrap=True)
     for name, table in tables.items():
         if table.empty:
             why = "the plain GNN sees none" if name == "labels" and found.iteration == 0 else "none counts"
-            console.print(f"no {name}: {why}.", highlight=False)
+            console.print(f"no {name}: {why}.")
         else:
             console.print(as_rich(name, table))

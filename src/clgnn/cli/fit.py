@@ -197,7 +197,6 @@ def _fit(
         number = int((observed & ~train).sum())
         errors.print(
             f"{number:,} rows say observed; their labels are not used: --test-labels is none.",
-            highlight=False,
         )
         observed = None
     resumable: dict[str, Any] = {"checkpoint": interrupted} if model.resumable else {}
@@ -207,7 +206,7 @@ def _fit(
             model.fit(data, train, chosen, observed_mask=observed, on_epoch=on_epoch, **resumable, **batches)
     except KeyboardInterrupt:
         hint = "; the same command with --resume goes on where it was"
-        errors.print(f"Interrupted{hint if interrupted.exists() else ''}.", highlight=False)
+        errors.print(f"Interrupted{hint if interrupted.exists() else ''}.")
         raise click.exceptions.Exit(130) from None
 
 
@@ -315,7 +314,7 @@ def _show(model: NodeEstimator, schema: Schema, judged: Tensor, accuracy: float 
 
     best, metric = _best(model), model.metric_name.replace("_", " ")
     if len(best) == 1 and best[0] is not None:
-        console.print(f"Validation {metric}: {best[0]:.4f}.", highlight=False)
+        console.print(f"Validation {metric}: {best[0]:.4f}.")
     elif best[0] is not None:
         table = Table("iteration", f"validation {metric}")
         for t, value in enumerate(best):
@@ -328,4 +327,4 @@ def _show(model: NodeEstimator, schema: Schema, judged: Tensor, accuracy: float 
         told.append(said_of_majority(accuracy, judged, schema.classes, "validation"))
     for sentence in (*told, f"The model is in {out}."):
         if sentence is not None:
-            console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+            console.print(sentence, soft_wrap=True)

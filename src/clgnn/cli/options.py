@@ -42,8 +42,10 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-console = Console(emoji=False)  # a:b:c is a name, and no picture
-errors = Console(stderr=True, emoji=False)
+_AS_IT_IS: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
+"""A file may be called ``a[b].csv`` and a node ``a:b:c``; neither is a colour or a picture."""
+console = Console(**_AS_IT_IS)
+errors = Console(stderr=True, **_AS_IT_IS)
 
 
 class Refused(click.ClickException):
@@ -320,10 +322,9 @@ def _finite(value: Any) -> Any:
 
 def as_rich(title: str, table: pd.DataFrame) -> Table:
     """A table for the terminal."""
-    from rich.markup import escape
     from rich.table import Table
 
-    made = Table(*(escape(str(column)) for column in table.columns), title=title, title_justify="left")
+    made = Table(*map(str, table.columns), title=title, title_justify="left")
     for row in table.itertuples(index=False):
-        made.add_row(*(f"{v:.4f}" if isinstance(v, float) else escape(str(v)) for v in row))
+        made.add_row(*(f"{v:.4f}" if isinstance(v, float) else str(v) for v in row))
     return made

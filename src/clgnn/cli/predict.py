@@ -81,7 +81,7 @@ def predict(
         print_json({"predictions": str(out), "nodes": len(nodes), "labels_seen": seen})
     elif not quiet:
         said = f"{len(nodes):,} nodes predicted, {seen:,} labels seen; in {out}."
-        console.print(said, highlight=False, soft_wrap=True)
+        console.print(said, soft_wrap=True)
 
 
 @click.command(cls=GroupedCommand)
@@ -134,7 +134,6 @@ def evaluate(
         errors.print(
             f"{model} was written by clgnn 0.1 and does not say which nodes it learned from: all nodes with "
             "a label are judged, those of training too. Name the test nodes with --split.",
-            highlight=False,
         )
     parts, judged, observed = _parts(estimator, schema, nodes, outline, split, learned_from or frozenset())
     unseen = unseen_classes(estimator, schema, y)
@@ -168,7 +167,7 @@ def evaluate(
         console.print(as_rich("by label", by_label))
     _show(estimator, schema, values, truth, left_out, seen)
     if report_path is not None:
-        console.print(f"The report is {report_path}.", highlight=False, soft_wrap=True)
+        console.print(f"The report is {report_path}.", soft_wrap=True)
 
 
 def _by_label(
@@ -219,7 +218,7 @@ def _show(
 ) -> None:
     from rich.table import Table
 
-    console.print(f"{len(y):,} nodes judged, {seen:,} labels seen.", highlight=False)
+    console.print(f"{len(y):,} nodes judged, {seen:,} labels seen.")
     table = Table("metric", "value")
     for name, value in values.items():
         table.add_row(name.replace("_", " "), f"{value:.4f}")
@@ -231,7 +230,7 @@ def _show(
         told.append(f"{left_out:,} nodes with a label were left out: the model learned from them.")
     for sentence in told:
         if sentence is not None:
-            console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+            console.print(sentence, soft_wrap=True)
 
 
 def _report(

@@ -98,7 +98,7 @@ def prepare(
         work = Preparation(out, tables, made_from, memory, progress)
         if work.steps.finished:
             done = ", ".join(work.steps.finished)
-            errors.print(f"Going on after what was finished earlier: {done}.", highlight=False)
+            errors.print(f"Going on after what was finished earlier: {done}.")
         if model is None:
             nodes, edges, fields = read_new(options, work.table)
             schema = work.schema(
@@ -114,7 +114,7 @@ def prepare(
         return
     if not quiet:
         show_tables(schema, counts)
-    console.print(f"The graph is in {out}.", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"The graph is in {out}.", soft_wrap=True)
 
 
 def _of_model(path: str, options: dict[str, Any]) -> Any:

@@ -38,7 +38,7 @@ def report(results: Path, out: Path, force: bool, as_json: bool) -> None:
         })  # fmt: skip
         return
     said = f"{done:,} trials, {len(content['cells']):,} cells; the page is {out}."
-    console.print(said, highlight=False, markup=False, soft_wrap=True)
+    console.print(said, soft_wrap=True)
 
 
 def check_out(path: Path, force: bool, option: str) -> None:

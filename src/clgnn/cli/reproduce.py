@@ -89,7 +89,7 @@ def _show(out: Path, outcome: Outcome, as_json: bool) -> None:
         paths, why_no_figures = results.write(out, outcome.trials)
         paths.insert(0, out / "trials.csv")
         if why_no_figures:
-            errors.print(f"No figures: {why_no_figures}", highlight=False)
+            errors.print(f"No figures: {why_no_figures}", soft_wrap=True)
     name_failed(outcome.not_tuned, "not tuned")
     if as_json:
         failed = outcome.failed[["key", "error"]].to_dict("records")
@@ -102,10 +102,9 @@ def _show(out: Path, outcome: Outcome, as_json: bool) -> None:
     if paths:
         page = f"`clgnn report {out} --out report.html` makes a page of them"
         said = f"The tables and figures are in {out}; {page}."
-        console.print(said, highlight=False, markup=False, soft_wrap=True)
+        console.print(said, soft_wrap=True)
     console.print(
         f"{outcome.done} of {len(outcome.planned)} trials are done, {len(outcome.failed)} failed.",
-        highlight=False,
     )
 
 
@@ -116,8 +115,6 @@ def name_failed(rows: pd.DataFrame, what: str) -> None:
         errors.print(
             f"{what}: {row['dataset']} {row['train_labels']} labels, {row['test_label_percent']} %, "
             f"{row['method']}{number}: {str(row['error']).splitlines()[0]}",
-            highlight=False,
-            markup=False,
             soft_wrap=True,
         )
 

@@ -86,7 +86,7 @@ def run(
     if methods:
         _show_methods(["plain", "boosted", *methods], metric, rows)
     if report_path is not None:
-        console.print(f"The report is {report_path}.", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"The report is {report_path}.", soft_wrap=True)
 
 
 def _page(data: Graphs) -> Comparison:

@@ -68,7 +68,7 @@ def _show_model(model: str, as_json: bool) -> None:
         print_json(_as_json(found))
         return
     for text in (columns_text(found), edges_text(found)):
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        console.print(text, soft_wrap=True)
 
 
 def _as_json(schema: Schema) -> dict[str, Any]:

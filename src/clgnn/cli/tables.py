@@ -240,7 +240,7 @@ def show_tables(schema: Schema, counts: Counts, labels: tuple[int, int] | None =
 
     of_edges = edges_text(schema, counts.unused)
     for text in (columns_text(schema, SHOWN), of_edges, counts_text(schema, counts, labels)):
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        console.print(text, soft_wrap=True)
 
 
 def counts_json(schema: Schema, counts: Counts) -> dict[str, Any]:
@@ -285,10 +285,8 @@ def say_unseen(unseen: Tensor, y: Tensor, schema: Schema, what: str) -> None:
         return
     values, counts = y[unseen].unique(return_counts=True)
     names = [f"{schema.classes[c]!r} {n:,}" for c, n in zip(values.tolist(), counts.tolist(), strict=True)]
-    errors.print(
-        f"{int(unseen.sum()):,} {what}: no label in training had their class ({', '.join(names)}).",
-        highlight=False, markup=False, soft_wrap=True,
-    )  # fmt: skip
+    said = f"{int(unseen.sum()):,} {what}: no label in training had their class ({', '.join(names)})."
+    errors.print(said, soft_wrap=True)
 
 
 def check_table(out: Path, force: bool) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 from rich.text import Text
+
+from clgnn.cli.options import console
 
 if TYPE_CHECKING:
     from clgnn.theory import Statement
@@ -30,14 +31,13 @@ def theory(context: click.Context, seed: int, path: Path | None, force: bool) ->
 
     if path is not None:
         figure.check(path, force)
-    console = Console(highlight=False, emoji=False)
     hold = True
     for statement in statements(seed=seed):
         console.print(_line(statement), soft_wrap=True)
         hold &= statement.holds
     if path is not None:
         figure.write(path, seed=seed, force=force)
-        console.print(f"figure: {path}", soft_wrap=True, markup=False)
+        console.print(f"figure: {path}", soft_wrap=True)
     if not hold:
         context.exit(1)
 

@@ -99,7 +99,7 @@ def tune(
             settings=given, folder=out, jobs=jobs, backend=backend, address=address, seed=seed, watch=watch,
         )  # fmt: skip
     except KeyboardInterrupt:
-        errors.print("Interrupted; the same command goes on with what is missing.", highlight=False)
+        errors.print("Interrupted; the same command goes on with what is missing.")
         raise click.exceptions.Exit(130) from None
     page = _write(found, out)
     if as_json:
@@ -140,7 +140,7 @@ def _show(found: Tuned, out: Path) -> None:
         f"`clgnn fit --config {out / 'settings.toml'}` takes these settings.",
         f"The page is {out / 'report.html'}.",
     ):
-        console.print(said, highlight=False, markup=False, soft_wrap=True)
+        console.print(said, soft_wrap=True)
 
 
 @contextmanager

@@ -41,7 +41,7 @@ _NEEDED = frozenset({"format", "kind", "parameters", "labels", "features", "hist
 
 
 class Saving:
-    """The part of every :class:`~clgnn.estimators.node.NodeEstimator` that goes to a folder and comes back."""
+    """What every :class:`~clgnn.estimators.node.NodeEstimator` can do with a folder."""
 
     kinds: ClassVar[dict[str, type[NodeEstimator]]] = {}
     """Every kind of estimator by the name that a saved model has for it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,52 @@ def _row(key: tuple[Any, ...], groups: dict[tuple[Any, ...], pd.DataFrame]) -> d
         return {**row, "pairs": 0}
     same = group.index.intersection(plain.index)
     return {**row, "pairs": len(same), **paired(group["percent"][same], plain["percent"][same])}
+
+
+def leads(trials: pd.DataFrame, ours: Collection[str], others: Collection[str]) -> pd.DataFrame:
+    """What the best of some methods has over the strongest of others, in each column of a table.
+
+    Both are compared on the splits that both have, and only if these are :data:`ENOUGH`. The strongest of the
+    others is the one with the smallest lead over it.
+
+    Args:
+        trials: one row per trial, as for :func:`cells`.
+        ours: the methods whose lead is asked for; the one with the highest mean stands for them.
+        others: the methods that they are compared with.
+
+    Returns:
+        One row per dataset, training labels and percent of test labels that has both: ``method``, ``mean``,
+        ``other``, ``pairs``, and ``gain``, ``gain_se``, ``low``, ``high`` and ``p`` of :func:`paired`.
+
+    Example:
+        >>> cell = {"dataset": "cora", "train_labels": 85, "test_label_percent": 0, "status": "done"}
+        >>> percents = {"gcn+cl-auto": range(60, 65), "gcn": range(50, 55), "ica": range(58, 63)}
+        >>> rows = [cell | {"method": method, "trial": i, "accuracy": value / 100}
+        ...         for method, values in percents.items() for i, value in enumerate(values)]
+        >>> found = leads(pd.DataFrame(rows), ["gcn+cl-auto"], ["gcn", "ica"])
+        >>> found.round(2)[["method", "mean", "other", "pairs", "gain"]]
+                method  mean other  pairs  gain
+        0  gcn+cl-auto  62.0   ica      5   2.0
+    """
+    columns: dict[tuple[Any, ...], dict[str, pd.Series[float]]] = {}
+    for (*column, method), group in _done(trials).groupby(CELL):
+        if len(group) >= ENOUGH:
+            columns.setdefault(tuple(column), {})[str(method)] = group.set_index("trial")["percent"]
+    rows: list[dict[str, Any]] = []
+    for key, here in columns.items():
+        first = max((name for name in here if name in ours), key=lambda name: here[name].mean(), default=None)
+        if first is None:
+            continue
+        found: list[dict[str, Any]] = []
+        for other in (name for name in here if name in others and name != first):
+            same = here[first].index.intersection(here[other].index)
+            if len(same) >= ENOUGH:
+                differ = paired(here[first][same], here[other][same])
+                found.append({"other": other, "pairs": len(same), **differ})
+        if found:
+            row = {**dict(zip(CELL, key, strict=False)), "method": first, "mean": here[first].mean()}
+            rows.append(row | min(found, key=lambda one: float(one["gain"])))
+    return pd.DataFrame(rows)
 
 
 def paired(values: ArrayLike, plain: ArrayLike) -> dict[str, float]:
