@@ -39,6 +39,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "masks-10": {"num_masks": 10},
     "iid": {"sampling": "iid"},
     "anew": {"carry_weights": False},
+    "iterations-10": {"num_iterations": 10, "iteration_epochs": 100, "iteration_patience": 100},
+    "start-500": {"max_epochs": 500, "patience": 100, "iteration_epochs": 500, "iteration_patience": 100},
     "start-1000": {"max_epochs": 1000, "patience": 200, "iteration_epochs": 500, "iteration_patience": 100},
 }
 """Settings by name, over those of the configuration; ``pairs`` has masks and their complements."""

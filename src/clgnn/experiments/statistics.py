@@ -101,8 +101,8 @@ def leads(trials: pd.DataFrame, ours: Collection[str], others: Collection[str]) 
         others: the methods that they are compared with.
 
     Returns:
-        One row per dataset, training labels and percent of test labels that has both: ``method``, ``mean``,
-        ``other``, ``pairs``, and ``gain``, ``gain_se``, ``low``, ``high`` and ``p`` of :func:`paired`.
+        One row per dataset, training labels and percent of test labels that has both: ``method``, ``other``,
+        ``pairs``, and ``gain``, ``gain_se``, ``low``, ``high`` and ``p`` of :func:`paired`.
 
     Example:
         >>> cell = {"dataset": "cora", "train_labels": 85, "test_label_percent": 0, "status": "done"}
@@ -110,9 +110,9 @@ def leads(trials: pd.DataFrame, ours: Collection[str], others: Collection[str]) 
         >>> rows = [cell | {"method": method, "trial": i, "accuracy": value / 100}
         ...         for method, values in percents.items() for i, value in enumerate(values)]
         >>> found = leads(pd.DataFrame(rows), ["gcn+cl-auto"], ["gcn", "ica"])
-        >>> found.round(2)[["method", "mean", "other", "pairs", "gain"]]
-                method  mean other  pairs  gain
-        0  gcn+cl-auto  62.0   ica      5   2.0
+        >>> found.round(2)[["method", "other", "pairs", "gain"]]
+                method other  pairs  gain
+        0  gcn+cl-auto   ica      5   2.0
     """
     columns: dict[tuple[Any, ...], dict[str, pd.Series[float]]] = {}
     for (*column, method), group in _done(trials).groupby(CELL):
@@ -130,7 +130,7 @@ def leads(trials: pd.DataFrame, ours: Collection[str], others: Collection[str]) 
                 differ = paired(here[first][same], here[other][same])
                 found.append({"other": other, "pairs": len(same), **differ})
         if found:
-            row = {**dict(zip(CELL, key, strict=False)), "method": first, "mean": here[first].mean()}
+            row = {**dict(zip(CELL, key, strict=False)), "method": first}
             rows.append(row | min(found, key=lambda one: float(one["gain"])))
     return pd.DataFrame(rows)
 
