@@ -89,10 +89,7 @@ def all_labels(trials: pd.DataFrame) -> str:
 
 def led(found: pd.DataFrame) -> str:
     """The rows of :func:`~clgnn.experiments.statistics.leads`, in the order of the main table."""
-    lines = [
-        "| | | in % | | lead | 95 % interval | splits |",
-        "| --- | --- | ---: | --- | ---: | ---: | ---: |",
-    ]
+    lines = ["| | | over | lead | 95 % interval | splits |", "| --- | --- | --- | ---: | ---: | ---: |"]
     for dataset, _ in names.MAIN:
         here = found[found["dataset"] == dataset].sort_values("test_label_percent", kind="stable")
         for row in here.to_dict("records"):
