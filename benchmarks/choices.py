@@ -69,6 +69,7 @@ def run(
         "judging": [float(stage.mean()) for stage in judge],
         "error": [float(gain.std() / np.sqrt(len(gain))) for gain in gains],
         "predicts": model.best_iteration_,
+        "starts": [type(one).__name__ for one in model.starts_] + ["GNN"] * model.starts_with_plain_,
     }
 
 

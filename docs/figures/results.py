@@ -78,12 +78,21 @@ def over_mean(trials: pd.DataFrame) -> str:
 
 
 def all_labels(trials: pd.DataFrame) -> str:
-    """One row per column and GNN: CL on all labels, and the strongest other method on the same GNN."""
-    of_gcn = {"gnn_all_labels", "correct_and_smooth", "label_reuse", "rcc", "rni"}
+    """One row per column and GNN: CL on all labels, and the strongest other method on the same GNN.
+
+    Those that start from the GNN itself are compared with each other, and so are those with another start.
+    """
+    of_gcn = {"gnn_all_labels", "cl_all_labels", "correct_and_smooth", "label_reuse", "rcc", "rni"}
     of_gcn |= {name for name in trials["method"] if name.split("+")[0] == "gcn"}
     of_sage = {name for name in trials["method"] if name.split("+")[0] == "sage"}
     seen = trials[trials["test_label_percent"] == 50]
-    pairs = [leads(seen, {"cl_all_labels"}, of_gcn), leads(seen, {"sage+cl-all-labels"}, of_sage)]
+    pairs = []
+    for own, auto, others in (
+        ("cl_all_labels", "gcn+cl-all-labels-auto", of_gcn),
+        ("sage+cl-all-labels", "sage+cl-all-labels-auto", of_sage),
+    ):
+        other_starts = {name for name in others if name.endswith(("-auto", "+start-mean"))}
+        pairs += [leads(seen, {own}, others - other_starts - {own}), leads(seen, {auto}, others - {auto})]
     return led(pd.concat(pairs))
 
 

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from torch_geometric.data import Data
 
 from clgnn import baselines
-from clgnn.baselines.tabular import columns
+from clgnn.baselines import tabular
+from clgnn.baselines.tabular import added, as_arrays, columns, totals
 from clgnn.data.graph import as_graph
 
 
@@ -31,6 +33,20 @@ def test_logistic_regression_is_that_of_scikit_learn(classes, new_graph):
     x, y = graph.x.numpy(), graph.y.numpy()
     expected = LogisticRegression(max_iter=300).fit(x[:40], y[:40]).predict_proba(x)
     assert np.allclose(model.predict_proba(graph).numpy(), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_trees_go_through_the_rows_in_blocks(sparse, new_graph, monkeypatch):
+    x = new_graph(num_nodes=50).x.double().numpy()
+    y = np.arange(50) % 3
+    model = HistGradientBoostingClassifier(max_iter=7, min_samples_leaf=2).fit(x, y)
+    trees, values = as_arrays(model)
+    parts = added(trees, values, x)
+    monkeypatch.setattr(tabular, "_BLOCK", 7 * 3 * 4)  # four rows at a time
+    found = totals(trees, values, sp.csr_array(x) if sparse else x, [7, 3, 1])
+    assert list(found) == [7, 3, 1]
+    for rounds, scores in found.items():
+        assert np.array_equal(scores, parts[:rounds].sum(axis=0))
 
 
 def test_validation_chooses_the_number_of_trees(new_graph):

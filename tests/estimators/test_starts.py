@@ -130,13 +130,32 @@ def test_auto_takes_the_start_that_validation_likes_best(graph, train, val):
     model = quick(start="auto", metric="log_loss", calibrate=False).fit(graph, train, val)
     alone = [
         quick(start=name, metric="log_loss", calibrate=False).fit(graph, train, val)
-        for name in ("pl_em", "gmnn")
+        for name in ("pl_em", "gmnn", "hist_gradient_boosting")
     ]
     alone.append(
         quick(start=["plain", "pl_em", "gmnn"], metric="log_loss", calibrate=False).fit(graph, train, val)
     )
     alone.append(quick(metric="log_loss", calibrate=False).fit(graph, train, val))
     assert model.stage_scores_[0] == pytest.approx(min(one.stage_scores_[0] for one in alone), abs=1e-6)
+
+
+def test_auto_takes_trees_where_only_the_own_columns_tell_and_keeps_them_out_of_the_mean(new_graph):
+    """The label is whether two columns have the same sign, and edges are drawn at random."""
+    graph = new_graph(num_nodes=300)
+    graph.y = (graph.x[:, 0] * graph.x[:, 1] > graph.x[:, 0].mean() * graph.x[:, 1].mean()).long()
+    model = quick(start="auto").fit(graph, range(200), range(200, 300))
+    assert [type(one) for one in model.starts_] == [baselines.GradientBoosting]
+    assert not model.starts_with_plain_
+    unjudged = quick(start="auto").fit(graph, range(200))
+    assert [type(one) for one in unjudged.starts_] == [baselines.PLEM, baselines.GMNN]
+    assert unjudged.starts_with_plain_
+
+
+def test_starts_by_name_have_the_class_weights_of_the_model(graph, train, val):
+    weights = {0: 1.0, 1: 5.0, 2: 0.5}
+    for start in ("gmnn", ["pl_em", "label_propagation"], LogisticRegression()):
+        model = quick(start=start, class_weight=weights).fit(graph, train, val)
+        assert all(getattr(one, "class_weight", weights) == weights for one in model.starts_)
 
 
 def test_probabilities_can_be_given_and_are_asked_for_again(graph, new_graph, train, val, tmp_path):

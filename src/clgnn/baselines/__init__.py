@@ -149,7 +149,8 @@ def as_estimator(value: Any, *, numbers: bool | None = None, **settings: Any) ->
         value: one of :data:`METHODS`; a node estimator, which is copied; or a classifier of scikit-learn,
             which then sees each node's own columns.
         numbers: as for :func:`make`, for one that is given by name.
-        settings: ``test_labels``, ``metric`` and ``seed``, for one that is given by name or by scikit-learn.
+        settings: such as ``test_labels``, ``metric`` and ``seed``, for one that is given by name or by
+            scikit-learn; it takes those that it has.
 
     Example:
         >>> from sklearn.linear_model import LogisticRegression
@@ -167,7 +168,7 @@ def as_estimator(value: Any, *, numbers: bool | None = None, **settings: Any) ->
         copied: NodeEstimator = clone(value)
         return copied
     if hasattr(value, "fit") and hasattr(value, "predict_proba"):
-        return OnColumns(value, **settings)
+        return OnColumns(classifier=value, **_taken(OnColumns, settings))
     raise ValueError(
         f"start is {value!r}; expected 'plain', 'paper', 'auto', 'given', one of {', '.join(METHODS)}, an "
         "estimator of nodes, a scikit-learn classifier, or a list of them"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,6 +24,7 @@ from clgnn.data.graph import Graph
 from clgnn.estimators.node import OnEpoch
 from clgnn.estimators.settings import ABOVE_0, Expected, count, number
 
+_BLOCK = 2**24  # numbers at a time: 128 MiB
 _C = (1.0, 0.001, 0.01, 0.1, 10.0, 100.0, 1000.0, 10000.0)
 
 
@@ -190,7 +191,7 @@ class GradientBoosting(_OnColumns):
     _expected: ClassVar[dict[str, Expected]] = {"max_trees": count(), "learning_rate": ABOVE_0}
 
     def _fit(self, graph: Graph, y: Tensor, validation: Validation | None, on_epoch: OnEpoch) -> None:
-        x, labels = dense(columns(graph, self.neighbors)), y.cpu().numpy()
+        x, labels = columns(graph, self.neighbors), y.cpu().numpy()
         train = np.flatnonzero(labels >= 0)
         weights = self._class_weights
         model = HistGradientBoostingClassifier(
@@ -200,27 +201,22 @@ class GradientBoosting(_OnColumns):
             min_samples_leaf=max(1, min(20, len(train) // 10)),
             class_weight=None if weights is None else dict(enumerate(weights)),
             random_state=self.seed,
-        ).fit(x[train], labels[train])
+        ).fit(dense(x[train]), labels[train])
         trees, values = as_arrays(model)
         self.baseline_ = tensor(np.asarray(model._baseline_prediction).reshape(-1))
-        rounds = len(trees)
-
-        def candidates() -> Iterator[tuple[dict[str, Any], int]]:
-            for kept in range(rounds, 0, -max(1, rounds // 10)):
-                yield {"trees": kept}, kept
-
-        parts = np.empty(0) if validation is None else added(trees, values, x)
+        counts = numbers_of_rounds(len(trees))
+        sums = {} if validation is None else totals(trees, values, x, counts)
 
         def judge(kept: int) -> Tensor:
-            return tensor(_probabilities(self.baseline_.numpy() + parts[:kept].sum(axis=0)))
+            return tensor(_probabilities(self.baseline_.numpy() + sums[kept]))
 
-        best = self._choose(candidates(), judge, validation)
+        best = self._choose((({"trees": kept}, kept) for kept in counts), judge, validation)
         self.trees_ = torch.from_numpy(np.ascontiguousarray(trees[:best]))
         self.values_ = torch.from_numpy(np.ascontiguousarray(values[:best]))
 
     def _distribution(self, graph: Graph, y: Tensor) -> Tensor:
-        x = dense(columns(graph, self.neighbors))
-        scores = added(self.trees_.numpy(), self.values_.numpy(), x).sum(axis=0)
+        x, rounds = columns(graph, self.neighbors), len(self.trees_)
+        scores = totals(self.trees_.numpy(), self.values_.numpy(), x, [rounds])[rounds]
         return tensor(_probabilities(self.baseline_.numpy() + scores))
 
 
@@ -237,6 +233,34 @@ def as_arrays(model: Any) -> tuple[NDArray[np.int64], Floats]:
             values[i, j, : len(nodes), 0] = nodes["num_threshold"]
             values[i, j, : len(nodes), 1] = nodes["value"]
     return places, values
+
+
+def numbers_of_rounds(most: int) -> list[int]:
+    """Those that validation chooses from: ten or so, the largest first.
+
+    Example:
+        >>> numbers_of_rounds(100)
+        [100, 90, 80, 70, 60, 50, 40, 30, 20, 10]
+    """
+    return list(range(most, 0, -max(1, most // 10)))
+
+
+def totals(
+    places: NDArray[np.int64], values: Floats, x: Features, counts: Sequence[int]
+) -> dict[int, Floats]:
+    """The scores ``[N, k]`` after each of these numbers of rounds.
+
+    It takes a block of rows at a time, so that neither a sparse X is dense nor what all rounds add is there
+    for all nodes at once.
+    """
+    rounds, k = places.shape[:2]
+    rows = max(1, _BLOCK // max(x.shape[1], rounds * k))
+    wanted = np.asarray(counts) - 1
+    blocks = [
+        added(places, values, dense(x[first : first + rows])).cumsum(axis=0)[wanted]
+        for first in range(0, x.shape[0], rows)
+    ]
+    return dict(zip(counts, np.concatenate(blocks, axis=1), strict=True))
 
 
 def added(places: NDArray[np.int64], values: Floats, x: Floats) -> Floats:

@@ -13,13 +13,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge as RidgeRegression
 from torch import Tensor
 
 from clgnn.baselines.arrays import Floats, tensor
-from clgnn.baselines.tabular import _OnColumns, added, as_arrays, columns, dense
+from clgnn.baselines.tabular import _OnColumns, as_arrays, columns, dense, numbers_of_rounds, totals
 from clgnn.collective.learning import Validation
 from clgnn.data.graph import Graph, known
 from clgnn.estimators.labelling import Classes, Labelling, Numbers
@@ -174,7 +173,7 @@ class GradientBoostingRegression(_Regression):
     _expected: ClassVar[dict[str, Expected]] = {"max_trees": count(), "learning_rate": ABOVE_0}
 
     def _learn_means(self, graph: Graph, y: Tensor, validation: Validation | None) -> None:
-        x, labels = dense(columns(graph, self.neighbors)), y.cpu().numpy()
+        x, labels = columns(graph, self.neighbors), y.cpu().numpy()
         train = np.flatnonzero(~np.isnan(labels))
         model = HistGradientBoostingRegressor(
             max_iter=self.max_trees,
@@ -182,27 +181,22 @@ class GradientBoostingRegression(_Regression):
             early_stopping=False,
             min_samples_leaf=max(1, min(20, len(train) // 10)),
             random_state=self.seed,
-        ).fit(x[train], labels[train])
+        ).fit(dense(x[train]), labels[train])
         trees, values = as_arrays(model)
         self.baseline_ = float(np.asarray(model._baseline_prediction).item())
-        rounds = len(trees)
-
-        def candidates() -> Iterator[tuple[dict[str, Any], int]]:
-            for kept in range(rounds, 0, -max(1, rounds // 10)):
-                yield {"trees": kept}, kept
-
-        parts = np.empty(0) if validation is None else added(trees, values, x)[:, :, 0]
+        counts = numbers_of_rounds(len(trees))
+        sums = {} if validation is None else totals(trees, values, x, counts)
 
         def judge(kept: int) -> Tensor:
-            return self._with_deviation(tensor(self.baseline_ + parts[:kept].sum(axis=0)))
+            return self._with_deviation(tensor(self.baseline_ + sums[kept][:, 0]))
 
-        best = self._choose(candidates(), judge, validation)
+        best = self._choose((({"trees": kept}, kept) for kept in counts), judge, validation)
         self.trees_ = torch.from_numpy(np.ascontiguousarray(trees[:best]))
         self.values_ = torch.from_numpy(np.ascontiguousarray(values[:best]))
 
     def _means(self, graph: Graph) -> Tensor:
-        trees: NDArray[np.int64] = self.trees_.numpy()
-        total = added(trees, self.values_.numpy(), dense(columns(graph, self.neighbors))).sum(axis=0)
+        x, rounds = columns(graph, self.neighbors), len(self.trees_)
+        total = totals(self.trees_.numpy(), self.values_.numpy(), x, [rounds])[rounds]
         return tensor(self.baseline_ + total[:, 0]).float()
 
 

@@ -35,8 +35,9 @@ class CollectiveClassifier(Collective):
             scikit-learn on each node's columns: fitted on the training labels, it gives the first
             predictions, and is kept with the model (but a classifier of scikit-learn can't be saved; rivals
             such as ``"hist_gradient_boosting"`` can). A list of these: their mean. ``"auto"``: validation
-            chooses among the plain GNN, PL-EM, GMNN and their mean. ``"given"``: the probabilities
-            ``[N, C]`` that each graph has as ``data.start_proba``.
+            chooses among the plain GNN, PL-EM, GMNN, the mean of these three, and boosted trees on each
+            node's columns. ``"given"``: the probabilities ``[N, C]`` that each graph has as
+            ``data.start_proba``.
         num_masks: J, the masks that a prediction on a partially labelled graph is averaged over, with K
             samples for each. None, the default, gives each of the K samples a mask of its own.
         labels: what stands in for unknown labels in the input: ``"sampled"`` predictions, the ``"soft"``

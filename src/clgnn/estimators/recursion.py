@@ -296,7 +296,8 @@ class Collective(Inside):
         self.starts_with_plain_ = True
         if not self._has_plain_start():
             return
-        shared = {name: getattr(self, name) for name in ("test_labels", "metric", "seed")}
+        names = ("test_labels", "metric", "class_weight", "seed")
+        shared = {name: getattr(self, name) for name in names if hasattr(self, name)}
         fitted = starts.members(self.start, shared, self._labelling)
         shown = None if self.refuses_labels() else observed_mask
         for estimator in fitted:

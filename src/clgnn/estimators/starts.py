@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 AUTO = ("pl_em", "gmnn")
 """What ``"auto"`` tries beside the plain GNN: models that see other evidence than a GNN does."""
+ALONE = ("hist_gradient_boosting",)
+"""What it tries by itself, and never in a mean: trees on a node's own columns, which look at no edge."""
 PLAIN = "plain"
 
 
@@ -30,7 +32,7 @@ def members(
 
     Args:
         start: the parameter of the collective estimator.
-        settings: what they share with it: ``test_labels``, ``metric``, ``seed``.
+        settings: what they share with it: ``test_labels``, ``metric``, ``class_weight``, ``seed``.
         labelling: what labels are: the rivals that have a name are for classes, or for numbers.
 
     Raises:
@@ -43,7 +45,7 @@ def members(
     rivals = {Classes: baselines.METHODS, Numbers: baselines.REGRESSION_METHODS}.get(labelling, {})
     auto = set(AUTO) <= set(rivals)
     if auto and isinstance(start, str) and start == "auto":
-        wanted: Sequence[Any] = AUTO
+        wanted: Sequence[Any] = (*AUTO, *ALONE)
     else:
         wanted = start if isinstance(start, list | tuple) else [start]
     for one in wanted:
@@ -70,12 +72,12 @@ def chosen(
 ) -> tuple[list[NodeEstimator], bool]:
     """The estimators whose mean the recursion starts from, and whether the plain GNN is one of them.
 
-    With ``"auto"`` validation chooses among the plain GNN, each of the others, and the mean of all; without
-    validation it is the mean.
+    With ``"auto"`` validation chooses among the plain GNN, each of the others, and the mean of the plain GNN
+    and :data:`AUTO`; without validation it is the mean.
     """
     if not (isinstance(start, str) and start == "auto"):
         return fitted, not fitted or (isinstance(start, list | tuple) and PLAIN in start)
-    candidates = [(fitted, True), ([], True), *(([one], False) for one in fitted)]
+    candidates = [(fitted[: len(AUTO)], True), ([], True), *(([one], False) for one in fitted)]
     if validation is None:
         return candidates[0]
 

@@ -55,9 +55,27 @@ OWN_TRAINING = frozenset(
 )
 """Methods whose training is their own: of the settings of a GNN they share only :data:`GENERAL`."""
 GENERAL = ("test_labels", "metric", "class_weight")
+BOOSTS: dict[str, dict[str, Any]] = {
+    "cl": {"labels": "sampled"},
+    "cl-auto": {"labels": "sampled", "start": "auto"},
+    "start-mean": {"labels": "sampled", "start": ["plain", "pl_em", "gmnn"], "num_iterations": 0},
+    "cl-uniform": {"labels": "uniform"},
+    "cl-observed": {"labels": "observed"},
+    "all-labels": {"labels": "sampled", "learn_observed": True, "start": "plain", "num_iterations": 0},
+    "cl-all-labels": {"labels": "sampled", "learn_observed": True},
+    "cl-all-labels-auto": {"labels": "sampled", "learn_observed": True, "start": "auto"},
+}
+"""What the part of a method's name after the plus sets.
+
+``cl`` is collective learning on the GNN's own predictions. ``cl-auto`` starts from other predictions where
+validation likes them better; ``start-mean`` is the mean of these without collective learning. ``cl-uniform``
+and ``cl-observed`` are the paper's ablations. ``all-labels``, ``cl-all-labels`` and ``cl-all-labels-auto``
+also learn from the observed labels of the test graph; for GCN the first two are the rivals
+``gnn_all_labels`` and ``cl_all_labels``.
+"""
+ALL_LABELS = frozenset(boost for boost, given in BOOSTS.items() if "learn_observed" in given)
 TRAINS_ON_TEST_GRAPH = frozenset(
-    {"gnn_all_labels", "cl_all_labels"}
-    | {f"{gnn}+{boost}" for gnn in OUR_GNNS for boost in ("all-labels", "cl-all-labels")}
+    {"gnn_all_labels", "cl_all_labels"} | {f"{gnn}+{boost}" for gnn in OUR_GNNS for boost in ALL_LABELS}
 )
 """Methods whose training targets include the observed labels of the test graph, which no other method has."""
 NEEDS_TEST_LABELS = TRAINS_ON_TEST_GRAPH | {
@@ -68,22 +86,6 @@ NEEDS_TEST_LABELS = TRAINS_ON_TEST_GRAPH | {
     "label_reuse",
 }
 """Methods that are nothing, or the plain GNN, when the test graph has no labels."""
-BOOSTS: dict[str, dict[str, Any]] = {
-    "cl": {"labels": "sampled"},
-    "cl-auto": {"labels": "sampled", "start": "auto"},
-    "start-mean": {"labels": "sampled", "start": ["plain", "pl_em", "gmnn"], "num_iterations": 0},
-    "cl-uniform": {"labels": "uniform"},
-    "cl-observed": {"labels": "observed"},
-    "all-labels": {"labels": "sampled", "learn_observed": True, "start": "plain", "num_iterations": 0},
-    "cl-all-labels": {"labels": "sampled", "learn_observed": True},
-}
-"""What the part of a method's name after the plus sets.
-
-``cl`` is collective learning on the GNN's own predictions. ``cl-auto`` starts from other predictions where
-validation likes them better; ``start-mean`` is the mean of these without collective learning. ``cl-uniform``
-and ``cl-observed`` are the paper's ablations. ``all-labels`` and ``cl-all-labels`` also learn from the
-observed labels of the test graph; for GCN these are the rivals ``gnn_all_labels`` and ``cl_all_labels``.
-"""
 ABLATIONS = frozenset({"cl-uniform", "cl-observed"})
 
 

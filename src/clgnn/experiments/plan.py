@@ -223,6 +223,7 @@ def experiments() -> dict[str, list[Cell]]:
     pairs = [f"{gnn}{boost}" for gnn in GNNS for boost in ("", "+cl")]
     starts = [f"{gnn}+{boost}" for gnn in ("gcn", "sage") for boost in ("start-mean", "cl-auto")]
     starts += ["sage+all-labels", "sage+cl-all-labels"]  # GCN's are among the extra rivals
+    starts += [f"{gnn}+cl-all-labels-auto" for gnn in ("gcn", "sage")]
     uniform = [f"{gnn}{boost}" for gnn in GNNS for boost in ("", "+cl-uniform")]
     made = (
         _cells(datasets(), (0, 50), [*pairs, *starts, *RIVALS, *EXTRA, *NAMED, *TABULAR]),

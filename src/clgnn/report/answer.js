@@ -72,7 +72,7 @@ const drawGains = (shown, width) => {
 };
 if (kind === "trials" && gains.length) {
   const ALL = "all";
-  const kindNames = { cl: "+ CL", "cl-auto": "+ CL, auto start", "start-mean": "mean of the starts", "cl-uniform": "+ CL, random labels", "cl-observed": "+ CL, true labels only", "all-labels": "all labels", "cl-all-labels": "+ CL, all labels" };
+  const kindNames = { cl: "+ CL", "cl-auto": "+ CL, auto start", "start-mean": "mean of the starts", "cl-uniform": "+ CL, random labels", "cl-observed": "+ CL, true labels only", "all-labels": "all labels", "cl-all-labels": "+ CL, all labels", "cl-all-labels-auto": "+ CL, all labels, auto start" };
   const kindOf = (cell) => methods[cell.method].kind;
   const inOrder = distinct(["cl", ...gains.map(kindOf)]).filter((one) => gains.some((cell) => kindOf(cell) === one));
   const like = (state, names) => gains.filter((cell) => kindOf(cell) === state.kind && names.every((name) => state[name] === ALL || cell[name] === state[name]));

@@ -49,7 +49,7 @@ const shortScenario = (percent) => (percent === 0 ? "unlabelled" : "partially la
 const columnOf = (cell) => `${datasetOf(cell.dataset)}${cell.labels ? `, ${cell.labels.toLocaleString("en")} labels` : ""}`;
 const KINDS = {
   plain: ["plain", "circle"], cl: ["boosted", "diamond"], "cl-auto": ["boosted", "square"], "start-mean": ["other", "square"], "cl-uniform": ["uniform", "triangle"],
-  "cl-observed": ["observed", "square"], "all-labels": ["plain", "triangle"], "cl-all-labels": ["boosted", "triangle"], other: ["other", "circle"],
+  "cl-observed": ["observed", "square"], "all-labels": ["plain", "triangle"], "cl-all-labels": ["boosted", "triangle"], "cl-all-labels-auto": ["boosted", "triangle"], other: ["other", "circle"],
 };
 const styleOf = (method) => KINDS[methods[method]?.kind] ?? KINDS.other;
 const find = (where) => cells.find((cell) => Object.entries(where).every(([name, value]) => cell[name] === value));

@@ -61,6 +61,7 @@ _VARIANTS = {
     "cl-auto": "CL, auto start",
     "all-labels": "all labels",
     "cl-all-labels": "CL, all labels",
+    "cl-all-labels-auto": "CL, all labels, auto start",
     "cl-uniform": "CL, random labels",
     "cl-observed": "CL, true labels only",
 }

@@ -117,7 +117,7 @@ if (iterated.length) {
   const made = figure("iterations", "Accuracy by iteration", "The test metric after each iteration, with labels drawn from the predictions and without (uniform random labels, or the true labels alone). Iteration 0 has no labels as input; bands are one standard error.",
     [datasetField(list), labelsField(list), percentField(list, ["dataset", "labels"]), familyField(list, column)], (state, width) => {
       const shown = iterated.filter((cell) => matches(state, column)(cell) && methods[cell.method].family === state.family);
-      const named = { cl: "predicted labels", "cl-auto": "auto start", "start-mean": "mean of the starts", "cl-uniform": "uniform random labels", "cl-observed": "true labels only", "all-labels": "all labels", "cl-all-labels": "predicted labels, all labels" };
+      const named = { cl: "predicted labels", "cl-auto": "auto start", "start-mean": "mean of the starts", "cl-uniform": "uniform random labels", "cl-observed": "true labels only", "all-labels": "all labels", "cl-all-labels": "predicted labels, all labels", "cl-all-labels-auto": "auto start, all labels" };
       const series = shown.map((cell) => ({
         name: state.family === null ? nameOf(cell.method) : `${nameOf(cell.method).split(",")[0]}: ${named[methods[cell.method].kind] ?? methods[cell.method].kind}`, style: styleOf(cell.method),
         points: cell.iterations.mean.map((value, t) => ({ x: t, mean: value, se: cell.iterations.se[t], n: cell.n })),
@@ -182,7 +182,7 @@ if (timed.length > 1) {
       }
       svg.append(...marks);
       const kinds = distinct(shown.map((cell) => methods[cell.method].kind));
-      const names = { plain: "plain GNN", cl: "boosted (+ CL)", "cl-auto": "boosted, auto start", "start-mean": "mean of the starts", "cl-uniform": "random labels", "cl-observed": "true labels only", "all-labels": "plain, all labels", "cl-all-labels": "boosted, all labels", other: "other methods" };
+      const names = { plain: "plain GNN", cl: "boosted (+ CL)", "cl-auto": "boosted, auto start", "start-mean": "mean of the starts", "cl-uniform": "random labels", "cl-observed": "true labels only", "all-labels": "plain, all labels", "cl-all-labels": "boosted, all labels", "cl-all-labels-auto": "boosted, all labels, auto start", other: "other methods" };
       return {
         svg, caption: `${columnOf(state)}${kind === "leaderboard" ? "" : `; ${scenarioOf(state.percent)}`}.${printed.length ? " Hollow: the paper's times, on its own machine." : ""}${shown.some(instant) ? " An arrow: faster than the axis shows." : ""}`,
         legend: [...Object.keys(names).filter((k) => kinds.includes(k)).map((k) => [swatch(KINDS[k]), names[k]]), ...(printed.length ? [[swatch(["other", "diamond"], { hollow: true }), "published"]] : [])],
