@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
+from benchmarks.both_masks import BothMasks
 from clgnn import CollectiveClassifier, datasets, splits
 from clgnn.data.graph import Graphs, as_list, as_mask, by_graph
 from clgnn.experiments.plan import read_config, trial_of
@@ -35,6 +36,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "share-0.8": {"shown_share": 0.8},
     "share-0.95": {"shown_share": 0.95},
     "pairs": {},
+    "both-masks": {},
     "all-masks": {"inference_masks": "all"},
     "masks-10": {"num_masks": 10},
     "iid": {"sampling": "iid"},
@@ -43,7 +45,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "start-500": {"max_epochs": 500, "patience": 100, "iteration_epochs": 500, "iteration_patience": 100},
     "start-1000": {"max_epochs": 1000, "patience": 200, "iteration_epochs": 500, "iteration_patience": 100},
 }
-"""Settings by name, over those of the configuration; ``pairs`` has masks and their complements."""
+"""Settings by name, over those of the configuration.
+
+``pairs`` draws the mask of a step from ten masks and their complements, ``both-masks`` has a mask and its
+complement in every step.
+"""
 
 
 def run(
@@ -56,18 +62,22 @@ def run(
     halves = halved(split, data, number)
     cell = (name, labels, percent, f"{gnn}+cl")
     given = json.loads(trial_of(cell, number, read_config(config)).settings)
-    model = CollectiveClassifier(**{**given, **VARIANTS[variant], "seed": number})
+    kind = BothMasks if variant == "both-masks" else CollectiveClassifier
+    model = kind(**{**given, **VARIANTS[variant], "seed": number})
     shown = split.val_observed_mask if percent else None
     masks = pairs(as_mask(split.train_mask, data, "train_mask"), number) if variant == "pairs" else None
     model.fit(data, split.train_mask, by_graph(halves[0], data), observed_mask=shown, masks=masks)
     y = torch.cat([graph.y for graph in as_list(data)])
-    right = [_right(stage, model.classes_, y) for stage in model.staged_predict_proba(data, shown)]
+    stages = [_joined(stage) for stage in model.staged_predict_proba(data, shown)]
+    right = [_right(stage, model.classes_, y) for stage in stages]
+    mixed = [_right(stage + stages[0], model.classes_, y) for stage in stages]
     chosen, judge = ([stage[mask].double() for stage in right] for mask in halves)
     gains = [stage - chosen[0] for stage in chosen]
     return {
         "choosing": [float(stage.mean()) for stage in chosen],
         "judging": [float(stage.mean()) for stage in judge],
         "error": [float(gain.std() / np.sqrt(len(gain))) for gain in gains],
+        "mixed": [[float(stage[mask].double().mean()) for stage in mixed] for mask in halves],
         "predicts": model.best_iteration_,
         "starts": [type(one).__name__ for one in model.starts_] + ["GNN"] * model.starts_with_plain_,
     }
@@ -89,9 +99,12 @@ def pairs(train: Tensor, seed: int, number: int = 10) -> Tensor:
     return torch.cat([halves, ~halves]) & train
 
 
-def _right(stage: Tensor | list[Tensor], classes: Tensor, y: Tensor) -> Tensor:
-    found = torch.cat(stage) if isinstance(stage, list) else stage
-    return classes[found.argmax(dim=1)] == y
+def _joined(stage: Tensor | list[Tensor]) -> Tensor:
+    return torch.cat(stage) if isinstance(stage, list) else stage
+
+
+def _right(probabilities: Tensor, classes: Tensor, y: Tensor) -> Tensor:
+    return classes[probabilities.argmax(dim=1)] == y
 
 
 @click.command()
@@ -126,19 +139,22 @@ def main(
 def show(rows: list[dict[str, Any]], variants: list[str], cells: list[str]) -> None:
     """The judging half's accuracy of each variant, and its paired difference to the first one.
 
-    Beside them, two other rules of what predicts, for the first variant: the last iteration, and the best
-    one only if it is better than the start by a standard error.
+    Beside them, other rules of what predicts, for the first variant: the last iteration; the best one only if
+    it is better than the start by a standard error; and, where fits have it, the best of all iterations and
+    of their means with the start.
     """
     table = Table("cell", "variant", "start", "predicts", "difference", "s.e.", "n")
     first, by_cell = variants[0], {}
     rules = {name: (name, _best) for name in variants}
     rules |= {f"{first}, one s.e.": (first, _believed), f"{first}, last": (first, _last)}
+    if all("mixed" in row for row in rows):
+        rules[f"{first}, with the start"] = (first, _with_the_start)
     for cell in cells:
         here = [r for r in rows if ":".join(map(str, r["key"][:4])) == cell]
         base = [r["judging"][_best(r)] for r in here if r["key"][4] == first]
         for name, (variant, rule) in rules.items():
             some = [r for r in here if r["key"][4] == variant]
-            found, start = ([r["judging"][t(r)] for r in some] for t in (rule, lambda r: 0))
+            found, start = [_judged(r, rule(r)) for r in some], [r["judging"][0] for r in some]
             by_cell[cell, name] = paired(found, base)
             table.add_row(
                 cell, name, *map(_percent, (start, found)), *_told(by_cell[cell, name]), str(len(some))
@@ -173,6 +189,16 @@ def _believed(row: dict[str, Any]) -> int:
 
 def _last(row: dict[str, Any]) -> int:
     return len(row["choosing"]) - 1
+
+
+def _with_the_start(row: dict[str, Any]) -> int:
+    """The best of the iterations and, after these, of their means with the start."""
+    return int(np.argmax([*row["choosing"], *row["mixed"][0]]))
+
+
+def _judged(row: dict[str, Any], number: int) -> float:
+    found: list[float] = [*row["judging"], *row.get("mixed", [[], []])[1]]
+    return found[number]
 
 
 if __name__ == "__main__":
