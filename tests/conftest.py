@@ -1,5 +1,6 @@
 """Tiny graphs with known answers, and the seeds of everything."""
 
+import gc
 import os
 from collections.abc import Callable
 
@@ -16,6 +17,12 @@ from clgnn.data.datasets import FACEBOOK100
 torch.set_num_threads(1)  # tiny graphs: threads would only wait for each other
 os.environ["OMP_NUM_THREADS"] = "1"  # so in the processes that tests start
 threadpool_limits(1)  # those of numpy and scikit-learn too
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: each trial collects garbage when it ends, and need not look through all that."""
+    gc.collect()
+    gc.freeze()
 
 
 def make_graph(num_nodes: int = 24, num_features: int = 5, num_classes: int = 3, seed: int = 0) -> Data:
