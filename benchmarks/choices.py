@@ -71,13 +71,15 @@ def run(
     stages = [_joined(stage) for stage in model.staged_predict_proba(data, shown)]
     right = [_right(stage, model.classes_, y) for stage in stages]
     mixed = [_right(stage + stages[0], model.classes_, y) for stage in stages]
-    chosen, judge = ([stage[mask].double() for stage in right] for mask in halves)
+    weights = [_weights(y[mask], model.metric == "balanced_accuracy") for mask in halves]
+    pairs_of = list(zip(halves, weights, strict=True))
+    chosen, judge = ([stage[mask] * weight for stage in right] for mask, weight in pairs_of)
     gains = [stage - chosen[0] for stage in chosen]
     return {
         "choosing": [float(stage.mean()) for stage in chosen],
         "judging": [float(stage.mean()) for stage in judge],
         "error": [float(gain.std() / np.sqrt(len(gain))) for gain in gains],
-        "mixed": [[float(stage[mask].double().mean()) for stage in mixed] for mask in halves],
+        "mixed": [[float((stage[mask] * weight).mean()) for stage in mixed] for mask, weight in pairs_of],
         "predicts": model.best_iteration_,
         "starts": [type(one).__name__ for one in model.starts_] + ["GNN"] * model.starts_with_plain_,
     }
@@ -105,6 +107,14 @@ def _joined(stage: Tensor | list[Tensor]) -> Tensor:
 
 def _right(probabilities: Tensor, classes: Tensor, y: Tensor) -> Tensor:
     return classes[probabilities.argmax(dim=1)] == y
+
+
+def _weights(y: Tensor, balanced: bool) -> Tensor:
+    """What each node counts: 1; or so much that the mean over the nodes is the balanced accuracy."""
+    if not balanced:
+        return torch.ones(len(y), dtype=torch.float64)
+    _, place, counts = y.unique(return_inverse=True, return_counts=True)
+    return len(y) / (len(counts) * counts.double())[place]
 
 
 @click.command()
@@ -177,12 +187,12 @@ def _told(difference: dict[str, Any]) -> list[str]:
 
 
 def _best(row: dict[str, Any]) -> int:
-    """What predicts by default: the best by validation, the earlier of equals."""
+    """What predicts with ``caution=0``: the best by validation, the earlier of equals."""
     return int(np.argmax(row["choosing"]))
 
 
 def _believed(row: dict[str, Any]) -> int:
-    """The same, if it is better than the start by a standard error; else the start."""
+    """What predicts by default: the same, if it is better than the start by a standard error."""
     t = _best(row)
     return t if row["choosing"][t] - row["choosing"][0] > row["error"][t] else 0
 

@@ -361,7 +361,7 @@ class TestTheIterationThatPredicts:
     )
     def test_is_the_best_on_validation(self, metric, by_iteration, best, graph, train, val):
         model = quick(metric=metric).fit(graph, train, val)
-        model.stage_scores_ = by_iteration
+        model.stage_scores_, model.stage_errors_ = by_iteration, ()
         assert model.best_iteration_ == best
         stages = list(model.staged_predict_proba(graph))
         assert torch.equal(model.predict_proba(graph), stages[best])
@@ -369,12 +369,57 @@ class TestTheIterationThatPredicts:
         assert model.best_iteration_ == 2
         assert torch.equal(model.predict_proba(graph), stages[2])
 
+    @pytest.mark.parametrize(
+        ("metric", "by_iteration", "errors", "caution", "best"),
+        [
+            ("accuracy", [0.5, 0.7, 0.6], [0.0, 0.1, 0.1], 1.0, 1),
+            ("accuracy", [0.5, 0.7, 0.6], [0.0, 0.3, 0.01], 1.0, 0),  # it is the best one that must be sure
+            ("accuracy", [0.5, 0.7, 0.6], [0.0, 0.3, 0.3], 0.5, 1),
+            ("accuracy", [0.5, 0.7, 0.6], [0.0, 0.3, 0.3], 0, 1),
+            ("log_loss", [0.5, 0.4, 0.6], [0.0, 0.2, 0.2], 1, 0),
+            ("log_loss", [0.5, 0.2, 0.6], [0.0, 0.2, 0.2], 1, 1),
+            ("accuracy", [None, 0.4, 0.5], [0.0, 0.0, 0.0], 1, 2),
+        ],
+    )
+    def test_is_better_than_the_start_by_more_than_its_error(
+        self, metric, by_iteration, errors, caution, best, graph, train, val, tmp_path
+    ):
+        model = quick(metric=metric, caution=caution).fit(graph, train, val)
+        model.stage_scores_, model.stage_errors_ = by_iteration, errors
+        assert model.best_iteration_ == best
+        model.save(tmp_path / "model")
+        loaded = CollectiveClassifier.load(tmp_path / "model")
+        assert (loaded.best_iteration_, loaded.stage_errors_) == (best, errors)
+        loaded.caution = 0
+        assert loaded.best_iteration_ == int(np.nanargmin(by_iteration) if metric == "log_loss" else
+                                             np.nanargmax(np.array(by_iteration, float)))  # fmt: skip
+
+    def test_errors_are_those_of_the_predictions(self, new_graph):
+        graph = new_graph(num_nodes=80)
+        val = torch.arange(20, 80)
+        model = quick(num_iterations=3).fit(graph, range(20), val)
+        right = [p[val].argmax(dim=1) == graph.y[val] for p in model.staged_predict_proba(graph)]
+        differences = [(one.double() - right[0].double()) for one in right]
+        expected = [float(d.std() / len(val) ** 0.5) for d in differences]
+        assert model.stage_errors_ == pytest.approx(expected, rel=0.4, abs=1e-9)
+        assert model.stage_errors_[0] == 0
+
+    def test_a_metric_that_needs_all_nodes_just_has_to_be_better(self, graph, train, val):
+        def of_all(y, p):
+            if len(y) < 6:
+                raise ValueError("some are missing")
+            return float((p.argmax(axis=1) == y).mean())
+
+        model = quick(metric=of_all).fit(graph, train, val)
+        assert model.stage_errors_ == [0.0] * 3
+        assert quick().fit(graph, train, [10]).stage_errors_ == [0.0] * 3
+
     def test_is_the_last_without_validation(self, graph, train):
         assert quick().fit(graph, train).best_iteration_ == 2
 
     def test_is_the_same_after_loading(self, graph, train, val, tmp_path):
         model = quick(num_iterations=4).fit(graph, train, val)
-        model.stage_scores_ = [0.1, 0.9, 0.3, 0.2, 0.1]
+        model.stage_scores_, model.stage_errors_ = [0.1, 0.9, 0.3, 0.2, 0.1], [0.0] * 5
         model.save(tmp_path / "model")
         loaded = CollectiveClassifier.load(tmp_path / "model")
         assert loaded.best_iteration_ == 1
@@ -405,7 +450,7 @@ class TestUncertainty:
 
     def test_the_spread_is_not_a_number_where_iteration_0_predicts(self, graph, train, val):
         model = quick().fit(graph, train, val)
-        model.stage_scores_ = [0.9, 0.1, 0.1]
+        model.stage_scores_, model.stage_errors_ = [0.9, 0.1, 0.1], [0.0] * 3
         assert model.best_iteration_ == 0
         assert bool(model.spread(graph).isnan().all())
 

@@ -36,14 +36,17 @@ class Validation:
         rank: judges the predictions of these nodes, ``[judged nodes, ..]``.
         calibrate: the temperature and the share of doubt that the outputs of these nodes,
             ``[judged nodes, outputs]``, need.
+        errors: how far chance may move the difference of each of several predictions of these nodes to the
+            first one: its standard error, in the metric.
 
-    The two functions alone know the validation labels: they never come near the input.
+    These functions alone know the validation labels: they never come near the input.
     """
 
     y: Tensor
     judged: Tensor
     rank: Callable[[Tensor], Verdict]
     calibrate: Callable[[Tensor], tuple[float, float]] = lambda outputs: (1.0, 0.0)
+    errors: Callable[[Sequence[Tensor]], list[float]] = lambda predictions: [0.0] * len(predictions)
 
     def to(self, device: torch.device) -> Validation:
         return replace(self, y=self.y.to(device), judged=self.judged.to(device))

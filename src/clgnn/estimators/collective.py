@@ -65,6 +65,8 @@ class CollectiveClassifier(Collective):
         carry_weights: whether an iteration starts from the weights of the one before it, or anew.
         keep_best: whether the iteration with the best validation metric predicts, or always the last (the
             paper's). Within an iteration, validation chooses the epoch anyway.
+        caution: with ``keep_best``, that iteration predicts if it is better than the start by more than so
+            many standard errors of their difference; else the start does. With 0 it just has to be better.
         calibrate: whether the probabilities are calibrated on the validation labels, by a temperature and a
             share of doubt. No predicted class changes. Without validation nothing is calibrated.
         learn_observed: whether the ``observed_mask`` of ``fit`` is learned from as well. On one partly
@@ -89,7 +91,8 @@ class CollectiveClassifier(Collective):
         classes_: the classes, ``[C]``.
         components_: Θ_0, .., Θ_T.
         best_iteration_: the last of them that prediction uses.
-        stage_scores_: the validation metric of the start and of each iteration.
+        stage_scores_: the validation metric of the start and of each iteration; ``stage_errors_`` is the
+            standard error of its difference to the start.
         starts_: the fitted estimators, other than the GNN itself, whose mean the recursion starts from;
             ``starts_with_plain_`` says whether the plain GNN is in that mean.
         temperature_: by which the outputs are divided to calibrate them; 1 without validation.

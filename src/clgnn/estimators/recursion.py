@@ -15,7 +15,7 @@ from torch import Tensor
 
 from clgnn.collective.batches import Batching
 from clgnn.collective.component import Component
-from clgnn.collective.inference import infer, stages
+from clgnn.collective.inference import stages
 from clgnn.collective.learning import Iteration, Problem, Schedule, Validation, learn
 from clgnn.collective.start import Start, widened
 from clgnn.data.graph import Graph, Graphs, Mask, as_mask, by_graph, known, visible_labels
@@ -267,19 +267,21 @@ class Collective(Inside):
         groups = history.groupby("iteration")[name]
         best = groups.min() if self.metric_name in LOWER_IS_BETTER else groups.max()
         self.stage_scores_ = [None if v != v else float(v) for v in best]
-        (self.temperature_, self.doubt_), self.best_score_ = AS_IT_IS, None
+        (self.temperature_, self.doubt_), self.best_score_, self.stage_errors_ = AS_IT_IS, None, ()
         self._finish(history)
         if validation is None:
             return self
+        self._used(graph)
         test = self._test_graph(graph, validation.y, self._start(self.components_))
+        found = [stage[validation.judged] for stage in stages(self.components_, test)]
+        decoded = [self.labelling_.decode(stage) for stage in found]
         if self.starts_ or self.start == "given":
-            (first,) = (stage for stage, _ in zip(stages(self.components_, test), (0,), strict=False))
-            self.stage_scores_[0] = validation.judge(self.labelling_.decode(first)).metric
-        outputs = infer(self._used(graph), test)
-        assert outputs is not None
+            self.stage_scores_[0] = validation.rank(decoded[0]).metric
+        self.stage_errors_ = validation.errors(decoded)
+        outputs = found[self.best_iteration_]
         if self.calibrate:
-            self.temperature_, self.doubt_ = validation.calibrate(outputs[validation.judged])
-        self.best_score_ = validation.judge(self.labelling_.decode(outputs, self.calibration_)).metric
+            self.temperature_, self.doubt_ = validation.calibrate(outputs)
+        self.best_score_ = validation.rank(self.labelling_.decode(outputs, self.calibration_)).metric
         return self
 
     def _fit_starts(

@@ -88,3 +88,4 @@ def fit_again(model: Collective, graph: Graph | Streamed, y: Tensor, chosen: Cho
         progress.follow(learn(problem, t, begin, schedule, list(progress.components)))
     model.components_ = progress.components
     model.stage_scores_ = model.stage_scores_[: last + 1]
+    model.stage_errors_ = model.stage_errors_[: last + 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -38,7 +38,8 @@ class _Attributes:
     starts_with_plain_: bool
     stage_scores_: list[float | None]
     temperature_: float
-    doubt_: float = 0.0  # older models have none
+    stage_errors_: Sequence[float] = ()  # older models have none
+    doubt_: float = 0.0  # nor this
     _batching: Batching | None = None  # of the fit
 
 
@@ -51,6 +52,7 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
         "starts_",
         "starts_with_plain_",
         "stage_scores_",
+        "stage_errors_",
         "temperature_",
         "doubt_",
     )
@@ -67,6 +69,11 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
             raise ValueError(
                 f"temperature_ is {temperature} and doubt_ is {doubt}; expected a number above 0, and one "
                 "from 0 to below 1"
+            )
+        if len(self.stage_errors_) not in (0, len(self.stage_scores_)):
+            raise ValueError(
+                f"stage_errors_ has {len(self.stage_errors_)} numbers, and stage_scores_ "
+                f"{len(self.stage_scores_)}; expected as many"
             )
         return super()._finish(history)
 
@@ -145,14 +152,18 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
     def best_iteration_(self) -> int:
         """The iteration t that predicts: with ``keep_best`` the one of the best validation metric.
 
-        The earlier one of equals; the last, T, without validation.
+        The earlier one of equals; the last, T, without validation. If it is not better than the start by
+        more than ``caution`` standard errors of their difference, the start predicts.
         """
         self._check_fitted()
         scores = np.array([np.nan if s is None else s for s in self.stage_scores_], dtype=float)
         if not self.keep_best or np.isnan(scores).all():
             return len(self.components_) - 1
         ranked = -scores if self.metric_name in LOWER_IS_BETTER else scores
-        return int(np.nanargmax(ranked))
+        best = int(np.nanargmax(ranked))
+        if len(self.stage_errors_) and ranked[best] - ranked[0] <= self.caution * self.stage_errors_[best]:
+            return 0
+        return best
 
     # Helpers
 

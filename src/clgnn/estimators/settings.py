@@ -84,6 +84,7 @@ def number(words: str, inside: Callable[[float], bool], or_none: bool = False) -
 
 
 ABOVE_0 = number("a number above 0", lambda v: v > 0)
+FROM_0 = number("a number, 0 or more", lambda v: v >= 0)
 SHARE = number("a number from 0 to 1", lambda v: 0 <= v <= 1)
 
 
@@ -115,7 +116,8 @@ RANGES: dict[str, Expected] = {
     "num_layers": count(or_none=True),
     "dropout": number("a number from 0 to below 1", lambda v: 0 <= v < 1),
     "lr": ABOVE_0,
-    "weight_decay": number("a number, 0 or more", lambda v: v >= 0),
+    "weight_decay": FROM_0,
+    "caution": FROM_0,
     "max_epochs": count(),
     "patience": count(),
     "iteration_epochs": count(or_none=True),
@@ -185,6 +187,7 @@ class CollectiveSettings:
     max_grad_norm: float = 5.0
     carry_weights: bool = True
     keep_best: bool = True
+    caution: float = 1.0
     calibrate: bool = True
     learn_observed: bool = False
     metric: str | Callable[[Any, Any], float] | None = None
