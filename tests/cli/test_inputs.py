@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 
 import clgnn
 from clgnn.cli import main
+from clgnn.cli.fit import said_of_caution
 from helpers.commands import FIT, QUICK, TABLES, call, refused
 
 FIT_SPLIT = [*FIT, "--split", "part", "--out", "m"]
@@ -361,6 +363,34 @@ def test_the_start_is_named_with_its_own_score(files):
     model = clgnn.load("told")
     assert (found["start"], found["best"]) == ("ICA", model.stage_scores_)
     assert found["best"][0] == pytest.approx(model.starts_[0].best_score_)
+
+
+def test_it_says_why_the_start_predicts(files):
+    fit = [*FIT, "--split", "part", "--iterations", "2"]
+    for caution in ("0", "1000"):
+        text = " ".join(call(*fit, "--caution", caution, "--out", caution).split())
+        model = clgnn.load(caution)
+        better = max(model.stage_scores_) > model.stage_scores_[0]
+        said = "No iteration is better than the start by more than --caution 1000 standard errors"
+        assert (said in text) == (caution == "1000" and better)
+        assert model.best_iteration_ == 0 or caution == "0"
+
+
+@pytest.mark.parametrize(
+    ("scores", "metric", "predicts", "caution", "says"),
+    [
+        ([0.5, 0.6], "accuracy", 0, 1.0, True),
+        ([0.5, 0.6], "accuracy", 1, 1.0, False),
+        ([0.6, 0.5], "accuracy", 0, 1.0, False),
+        ([0.6, 0.5], "log_loss", 0, 1.0, True),
+        ([0.5], "accuracy", 0, 1.0, False),
+        ([None, None], "accuracy", 1, 1.0, False),
+    ],
+)
+def test_caution_is_named_where_it_decides(scores, metric, predicts, caution, says):
+    facts = {"stage_scores_": scores, "metric_name": metric, "best_iteration_": predicts, "caution": caution}
+    facts["best_score_"] = scores[predicts]
+    assert (said_of_caution(SimpleNamespace(**facts)) is not None) == says
 
 
 def test_predictions_of_another_model_are_a_start(files):

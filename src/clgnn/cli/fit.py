@@ -34,7 +34,7 @@ from clgnn.cli.tables import (
     start_option,
     table_options,
 )
-from clgnn.estimators.settings import CollectiveSettings
+from clgnn.estimators.settings import LOWER_IS_BETTER, CollectiveSettings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -299,6 +299,18 @@ def _best(model: NodeEstimator) -> list[float | None]:
     return list(getattr(model, "stage_scores_", [model.best_score_]))
 
 
+def said_of_caution(model: NodeEstimator) -> str | None:
+    """Why the start predicts although an iteration has a better score; None where that is not so."""
+    scores, caution = [score for score in _best(model) if score is not None], getattr(model, "caution", 0)
+    best = min(scores, default=None) if model.metric_name in LOWER_IS_BETTER else max(scores, default=None)
+    if not caution or best == _best(model)[0] or model.best_iteration_ > 0:
+        return None
+    return (
+        f"No iteration is better than the start by more than --caution {caution:g} standard errors: the "
+        "start predicts."
+    )
+
+
 def _start(model: NodeEstimator) -> str | None:
     """What the first predictions came from, in words; None for a method that has no start."""
     from clgnn.estimators.inside import Inside
@@ -322,7 +334,7 @@ def _show(model: NodeEstimator, schema: Schema, judged: Tensor, accuracy: float 
             chosen = t == model.best_iteration_ and len(best) > 1
             table.add_row(f"{name}, predicts" if chosen else name, "–" if value is None else f"{value:.4f}")
         console.print(table)
-    told = [said_of_threshold(model, schema.classes)]
+    told = [said_of_caution(model), said_of_threshold(model, schema.classes)]
     if accuracy is not None and schema.classes is not None:
         told.append(said_of_majority(accuracy, judged, schema.classes, "validation"))
     for sentence in (*told, f"The model is in {out}."):
