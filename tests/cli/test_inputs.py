@@ -371,7 +371,7 @@ def test_it_says_why_the_start_predicts(files):
         text = " ".join(call(*fit, "--caution", caution, "--out", caution).split())
         model = clgnn.load(caution)
         better = max(model.stage_scores_) > model.stage_scores_[0]
-        said = "No iteration is better than the start by more than --caution 1000 standard errors"
+        said = "The best iteration is not better than the start by more than --caution 1000 standard errors"
         assert (said in text) == (caution == "1000" and better)
         assert model.best_iteration_ == 0 or caution == "0"
 
@@ -389,7 +389,7 @@ def test_it_says_why_the_start_predicts(files):
 )
 def test_caution_is_named_where_it_decides(scores, metric, predicts, caution, says):
     facts = {"stage_scores_": scores, "metric_name": metric, "best_iteration_": predicts, "caution": caution}
-    facts["best_score_"] = scores[predicts]
+    facts |= {"best_score_": scores[predicts], "lower_is_better_": metric == "log_loss"}
     assert (said_of_caution(SimpleNamespace(**facts)) is not None) == says
 
 

@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -403,6 +405,29 @@ class TestTheIterationThatPredicts:
         expected = [float(d.std() / len(val) ** 0.5) for d in differences]
         assert model.stage_errors_ == pytest.approx(expected, rel=0.4, abs=1e-9)
         assert model.stage_errors_[0] == 0
+
+    def test_is_the_same_after_loading_with_a_metric_of_ones_own(self, graph, train, val, tmp_path):
+        """It is not saved, and the default of a regressor is to be low."""
+        graph.y = graph.x[:, 0]
+        model = CollectiveRegressor(
+            **SETTINGS, caution=0, metric=lambda y, p: -float(abs(y - p[:, 0]).mean())
+        )
+        model.fit(graph, train, val)
+        model.stage_scores_ = [-1.0 - t % 2 for t in range(len(model.stage_scores_))][::-1]
+        model.save(tmp_path / "model")
+        assert CollectiveRegressor.load(tmp_path / "model").best_iteration_ == model.best_iteration_
+
+    @pytest.mark.parametrize(
+        "errors", [[None, None, None], "abc", [[0.1], 0.1, 0.1], [0.1], [0, -1, 0], {"0": 1}]
+    )
+    def test_errors_of_a_file_are_numbers(self, errors, graph, train, val, tmp_path):
+        quick().fit(graph, train, val).save(tmp_path / "model")
+        path = tmp_path / "model" / "model.json"
+        content = json.loads(path.read_text())
+        content["learned"]["stage_errors_"] = errors
+        path.write_text(json.dumps(content))
+        with pytest.raises(ValueError, match=r"stage_errors_|damaged"):
+            CollectiveClassifier.load(tmp_path / "model")
 
     def test_a_metric_that_needs_all_nodes_just_has_to_be_better(self, graph, train, val):
         def of_all(y, p):

@@ -96,8 +96,8 @@ class RelationalPooling(_Variant):
     not depend on how nodes are numbered. Each gradient step has one numbering (the authors' π-SGD), a
     prediction the mean of ``num_samples``. Iteration 0 is the GNN on X alone. Iteration 1 has identifiers
     and weights of its own: from those of a GNN that gives the same to all nodes, identifiers are hardly
-    learned. Validation chooses between the two (``keep_best``). Labels are never input. Other parameters are
-    those of the collective classifier.
+    learned. Validation chooses between the two (``keep_best``, ``caution``). Labels are never input. Other
+    parameters are those of the collective classifier.
 
     Args:
         num_identifiers: m. As many as nodes make all identifiers unique, as in full relational pooling; a

@@ -34,7 +34,7 @@ from clgnn.cli.tables import (
     start_option,
     table_options,
 )
-from clgnn.estimators.settings import LOWER_IS_BETTER, CollectiveSettings
+from clgnn.estimators.settings import CollectiveSettings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -302,12 +302,12 @@ def _best(model: NodeEstimator) -> list[float | None]:
 def said_of_caution(model: NodeEstimator) -> str | None:
     """Why the start predicts although an iteration has a better score; None where that is not so."""
     scores, caution = [score for score in _best(model) if score is not None], getattr(model, "caution", 0)
-    best = min(scores, default=None) if model.metric_name in LOWER_IS_BETTER else max(scores, default=None)
-    if not caution or best == _best(model)[0] or model.best_iteration_ > 0:
+    better = min if getattr(model, "lower_is_better_", False) else max
+    if not caution or not scores or better(scores) == _best(model)[0] or model.best_iteration_ > 0:
         return None
     return (
-        f"No iteration is better than the start by more than --caution {caution:g} standard errors: the "
-        "start predicts."
+        f"The best iteration is not better than the start by more than --caution {caution:g} standard "
+        "errors: the start predicts."
     )
 
 

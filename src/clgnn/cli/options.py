@@ -103,7 +103,7 @@ _SETTINGS: list[tuple[str, str, Any, str, str]] = [
     ("--labels", "labels", click.Choice(CHOICES["labels"]), "Choose what stands in for unknown labels.", _CL),
     ("--sampling", "sampling", click.Choice(CHOICES["sampling"]), "Choose how labels are drawn.", _CL),
     ("--caution", "caution", click.FloatRange(min=0),
-     "Let an iteration predict if it is better than the start by so many standard errors.", _CL),
+     "Let the best iteration predict if it is better than the start by so many standard errors.", _CL),
     ("--hidden", "hidden_channels", COUNT, "Set the hidden channels.", _GNN),
     ("--layers", "num_layers", COUNT, "Set the layers.  [default: 2; 10 for snowball and krylov]", _GNN),
     ("--dropout", "dropout", click.FloatRange(0, 1, max_open=True), "Set the dropout.", _GNN),

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clgnn.collective.learning import Epoch, Iteration
-from clgnn.estimators.settings import LOWER_IS_BETTER
 
 if TYPE_CHECKING:
     from clgnn.estimators.recursion import Collective
@@ -175,7 +174,7 @@ class OptunaPruning(Callback):
 
     def after_epoch(self, model: Collective, epoch: Epoch) -> None:
         if not math.isnan(epoch.metric):
-            better = min if model.metric_name in LOWER_IS_BETTER else max
+            better = min if model._metric.lower_is_better else max
             self.best = epoch.metric if math.isnan(self.best) else better(self.best, epoch.metric)
         self.step += 1
         if self.step % self.every or math.isnan(self.best):

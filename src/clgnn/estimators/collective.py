@@ -66,7 +66,8 @@ class CollectiveClassifier(Collective):
         keep_best: whether the iteration with the best validation metric predicts, or always the last (the
             paper's). Within an iteration, validation chooses the epoch anyway.
         caution: with ``keep_best``, that iteration predicts if it is better than the start by more than so
-            many standard errors of their difference; else the start does. With 0 it just has to be better.
+            many standard errors of their difference; else the start does. With 0 it just has to be better,
+            and so with a metric that can't be had of a part of the validation nodes.
         calibrate: whether the probabilities are calibrated on the validation labels, by a temperature and a
             share of doubt. No predicted class changes. Without validation nothing is calibrated.
         learn_observed: whether the ``observed_mask`` of ``fit`` is learned from as well. On one partly

@@ -135,7 +135,8 @@ class Inside(Replay):
             ``[N, d]``; a list of them for a list of graphs. The same seed gives the same bits.
 
         Raises:
-            ValueError: if other estimators than a GNN predict, as a start that validation likes best does.
+            ValueError: if other estimators than a GNN predict, as a start does that no iteration is surely
+                better than.
 
         Example:
             >>> from clgnn import CollectiveClassifier, datasets
@@ -205,7 +206,7 @@ class Inside(Replay):
         if len(used) == 1 and self._other_start() is not None:
             raise ValueError(
                 f"the prediction is that of {self._other_start()}, from which the recursion starts, and no "
-                "GNN's: there is nothing inside to show; fit with keep_best=False, or with start='plain'"
+                "GNN's: there is nothing inside to show; fit with caution=0, keep_best=False or start='plain'"
             )
         return last_step(used, self._test_graph(graph, y, self._start(self.components_)))
 

@@ -207,8 +207,7 @@ class NodeEstimator(Judging, Saving, BaseEstimator):  # type: ignore[misc]
     @property
     def metric_name(self) -> str:
         """What validation goes by: ``metric``, or the default."""
-        found: Metric = self._labelling.find_metric(self.metric or self._labelling.default_metric)
-        return found.name
+        return self._metric.name
 
     @property
     def classes_(self) -> Tensor:
@@ -225,6 +224,11 @@ class NodeEstimator(Judging, Saving, BaseEstimator):  # type: ignore[misc]
         return 0
 
     # Helpers of subclasses
+
+    @property
+    def _metric(self) -> Metric:
+        found: Metric = self._labelling.find_metric(self.metric or self._labelling.default_metric)
+        return found
 
     def _task(
         self, data: Graphs, train_mask: Mask, val_mask: Mask | None, observed_mask: Mask | None

@@ -31,7 +31,7 @@ from clgnn.estimators.labelling import Classes
 from clgnn.estimators.masks import default_masks, step_masks
 from clgnn.estimators.node import OnEpoch, Task, ignore
 from clgnn.estimators.refit import Chosen, fit_again, refusal
-from clgnn.estimators.settings import LOWER_IS_BETTER, iteration_budget
+from clgnn.estimators.settings import iteration_budget
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": partial(torch.optim.Adam, fused=True),  # one pass for all weights
@@ -261,12 +261,11 @@ class Collective(Inside):
     def _end(self, progress: Progress, graph: Graph | Streamed, validation: Validation | None) -> Self:
         """How every fit ends: what was learned, which iteration predicts, and how sure it may be."""
         self.components_ = progress.components
-        history = pd.DataFrame([asdict(epoch) for epoch in progress.epochs])
         name = f"val_{self.metric_name}"
-        history = history.rename(columns={"metric": name})
-        groups = history.groupby("iteration")[name]
-        best = groups.min() if self.metric_name in LOWER_IS_BETTER else groups.max()
-        self.stage_scores_ = [None if v != v else float(v) for v in best]
+        history = pd.DataFrame([asdict(epoch) for epoch in progress.epochs]).rename(columns={"metric": name})
+        self.lower_is_better_ = self._metric.lower_is_better  # a metric of one's own is not saved
+        scores = history.groupby("iteration")[name].agg("min" if self.lower_is_better_ else "max")
+        self.stage_scores_ = [None if score != score else float(score) for score in scores]
         (self.temperature_, self.doubt_), self.best_score_, self.stage_errors_ = AS_IT_IS, None, ()
         self._finish(history)
         if validation is None:
@@ -277,7 +276,8 @@ class Collective(Inside):
         decoded = [self.labelling_.decode(stage) for stage in found]
         if self.starts_ or self.start == "given":
             self.stage_scores_[0] = validation.rank(decoded[0]).metric
-        self.stage_errors_ = validation.errors(decoded)
+        if self.keep_best and self.caution > 0:
+            self.stage_errors_ = validation.errors(decoded)
         outputs = found[self.best_iteration_]
         if self.calibrate:
             self.temperature_, self.doubt_ = validation.calibrate(outputs)

@@ -27,7 +27,7 @@ from clgnn.estimators.batching import without_sampling_inside
 from clgnn.estimators.calibration import Calibration
 from clgnn.estimators.masks import prediction_masks
 from clgnn.estimators.node import NodeEstimator
-from clgnn.estimators.settings import LOWER_IS_BETTER, CollectiveSettings
+from clgnn.estimators.settings import CollectiveSettings
 
 
 class _Attributes:
@@ -40,6 +40,7 @@ class _Attributes:
     temperature_: float
     stage_errors_: Sequence[float] = ()  # older models have none
     doubt_: float = 0.0  # nor this
+    lower_is_better_: bool | None = None  # nor this
     _batching: Batching | None = None  # of the fit
 
 
@@ -55,6 +56,7 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
         "stage_errors_",
         "temperature_",
         "doubt_",
+        "lower_is_better_",
     )
     _free: ClassVar[frozenset[str]] = frozenset({"device", "memory_budget", "propagation", "num_samples"})
 
@@ -70,10 +72,14 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
                 f"temperature_ is {temperature} and doubt_ is {doubt}; expected a number above 0, and one "
                 "from 0 to below 1"
             )
-        if len(self.stage_errors_) not in (0, len(self.stage_scores_)):
+        errors = self.stage_errors_
+        if errors and not (
+            isinstance(errors, list)
+            and len(errors) == len(self.stage_scores_)
+            and all(isinstance(error, float | int) and 0 <= error < math.inf for error in errors)
+        ):
             raise ValueError(
-                f"stage_errors_ has {len(self.stage_errors_)} numbers, and stage_scores_ "
-                f"{len(self.stage_scores_)}; expected as many"
+                f"stage_errors_ is {errors!r}; expected {len(self.stage_scores_)} numbers, 0 or more"
             )
         return super()._finish(history)
 
@@ -152,14 +158,15 @@ class Replay(CollectiveSettings, _Attributes, NodeEstimator):
     def best_iteration_(self) -> int:
         """The iteration t that predicts: with ``keep_best`` the one of the best validation metric.
 
-        The earlier one of equals; the last, T, without validation. If it is not better than the start by
-        more than ``caution`` standard errors of their difference, the start predicts.
+        The earlier one of equals; the last, T, without validation. If the best one is not better than the
+        start by more than ``caution`` standard errors of their difference, the start predicts.
         """
         self._check_fitted()
         scores = np.array([np.nan if s is None else s for s in self.stage_scores_], dtype=float)
         if not self.keep_best or np.isnan(scores).all():
             return len(self.components_) - 1
-        ranked = -scores if self.metric_name in LOWER_IS_BETTER else scores
+        lower = self._metric.lower_is_better if self.lower_is_better_ is None else self.lower_is_better_
+        ranked = -scores if lower else scores
         best = int(np.nanargmax(ranked))
         if len(self.stage_errors_) and ranked[best] - ranked[0] <= self.caution * self.stage_errors_[best]:
             return 0
