@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from torch_geometric.nn import GATConv
 
 import clgnn
-from clgnn import CollectiveClassifier, CollectiveRegressor, baselines
+from clgnn import CollectiveClassifier, CollectiveRegressor, baselines, load
 from clgnn.estimators.calibration import Calibration
 from clgnn.estimators.labelling import Classes
 from clgnn.estimators.settings import all_epochs, iteration_budget
@@ -182,9 +182,10 @@ def test_a_classifier_of_scikit_learn_is_a_start(graph, train, val, tmp_path):
     assert torch.allclose(
         next(model.staged_predict_proba(graph)), torch.from_numpy(expected).float(), atol=1e-5
     )
-    with pytest.raises(ValueError, match=r"a LogisticRegression can't be saved.*start='given'"):
-        model.save(tmp_path / "m")
-    assert not (tmp_path / "m").exists()
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert torch.equal(model.predict_proba(graph), again.predict_proba(graph))
+    assert again.get_params()["start"][0].classifier.get_params() == LogisticRegression().get_params()
 
 
 @pytest.mark.parametrize("start", ["plan", 3, ["plain", "nothing"], None])

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from clgnn.baselines.guess import Majority, Random
     from clgnn.baselines.ica import ICA
     from clgnn.baselines.label_propagation import LabelPropagation
+    from clgnn.baselines.on_columns import OnColumns
     from clgnn.baselines.pl_em import PLEM
     from clgnn.baselines.residuals import ResidualPropagation, ResidualRegression
     from clgnn.baselines.rival import Rival
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         GradientBoostingNeighbors,
         Logistic,
         LogisticNeighbors,
-        OnColumns,
     )
     from clgnn.baselines.tabular_regression import (
         GradientBoostingRegression,
@@ -87,7 +87,7 @@ PLAIN = frozenset(
 )
 """Those that train a plain GNN; a fair comparison gives it :func:`~clgnn.estimators.settings.all_epochs`."""
 _ALL = (*METHODS.values(), *REGRESSION_METHODS.values())
-_CLASSES = {**{name: module for module, name in _ALL}, "Rival": "rival", "OnColumns": "tabular"}
+_CLASSES = {**{name: module for module, name in _ALL}, "Rival": "rival", "OnColumns": "on_columns"}
 
 
 def __getattr__(name: str) -> Any:
@@ -159,7 +159,7 @@ def as_estimator(value: Any, *, numbers: bool | None = None, **settings: Any) ->
     """
     from sklearn.base import clone
 
-    from clgnn.baselines.tabular import OnColumns
+    from clgnn.baselines.on_columns import OnColumns
     from clgnn.estimators.node import NodeEstimator
 
     if isinstance(value, str):

@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -55,39 +54,6 @@ def columns(graph: Graph, neighbors: bool) -> Features:
     if isinstance(x, np.ndarray):
         return np.hstack([x, np.asarray(mean, dtype=x.dtype)])
     return sp.csr_array(sp.hstack([x, sp.csr_array(mean).astype(x.dtype)]))
-
-
-@dataclass(repr=False, eq=False)
-class OnColumns(_OnColumns):
-    """Any classifier of scikit-learn, on the columns of x; the edges are not looked at.
-
-    It can't be saved, as its weights could only be written as code.
-
-    Args:
-        classifier: with ``fit`` and ``predict_proba``; it is copied.
-        test_labels, metric, seed: see :class:`~clgnn.baselines.rival.Rival`.
-
-    Cost: that of the classifier.
-
-    Example:
-        >>> from sklearn.naive_bayes import GaussianNB
-        >>> from clgnn import datasets
-        >>> data = datasets.load("digits")
-        >>> OnColumns(GaussianNB()).fit(data, range(200)).predict_proba(data).shape
-        torch.Size([1797, 10])
-    """
-
-    classifier: Any = None
-
-    _learned: ClassVar[tuple[str, ...]] = ("classifier_",)
-
-    def _fit(self, graph: Graph, y: Tensor, validation: Validation | None, on_epoch: OnEpoch) -> None:
-        labels = y.cpu().numpy()
-        train = np.flatnonzero(labels >= 0)
-        self.classifier_: Any = clone(self.classifier).fit(features(graph)[train], labels[train])
-
-    def _distribution(self, graph: Graph, y: Tensor) -> Tensor:
-        return torch.from_numpy(np.asarray(self.classifier_.predict_proba(features(graph))))
 
 
 @dataclass(repr=False, eq=False)

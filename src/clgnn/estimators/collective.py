@@ -33,11 +33,10 @@ class CollectiveClassifier(Collective):
             0 has label columns, which show nothing yet, and all iterations have ``max_epochs``. The name of a
             rival (``"pl_em"``, ``"gmnn"``, ``"ica"``, ..), an estimator of nodes, or a classifier of
             scikit-learn on each node's columns: fitted on the training labels, it gives the first
-            predictions, and is kept with the model (but a classifier of scikit-learn can't be saved; rivals
-            such as ``"hist_gradient_boosting"`` can). A list of these: their mean. ``"auto"``: validation
-            chooses among the plain GNN, PL-EM, GMNN, the mean of these three, and boosted trees on each
-            node's columns. ``"given"``: the probabilities ``[N, C]`` that each graph has as
-            ``data.start_proba``.
+            predictions, and is kept with the model (a classifier of scikit-learn as its parameters and its
+            training rows). A list of these: their mean. ``"auto"``: validation chooses among the plain GNN,
+            PL-EM, GMNN, the mean of these three, and boosted trees on each node's columns. ``"given"``: the
+            probabilities ``[N, C]`` that each graph has as ``data.start_proba``.
         num_masks: J, the masks that a prediction on a partially labelled graph is averaged over, with K
             samples for each. None, the default, gives each of the K samples a mask of its own.
         labels: what stands in for unknown labels in the input: ``"sampled"`` predictions, the ``"soft"``

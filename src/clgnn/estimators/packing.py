@@ -11,6 +11,7 @@ from sklearn.base import clone
 from torch import Tensor, nn
 
 from clgnn.data.typed import checked
+from clgnn.estimators.recipe import made, recipe
 
 if TYPE_CHECKING:
     from clgnn.estimators.node import NodeEstimator
@@ -26,6 +27,8 @@ def packed(estimator: NodeEstimator, arrays: dict[str, Tensor], prefix: str) -> 
         parameters["gnn"] = None  # code is not written; whoever loads the model has it
     if isinstance(parameters.get("class_weight"), dict):
         parameters["class_weight"] = {int(c): float(w) for c, w in parameters["class_weight"].items()}
+    if "classifier" in parameters:
+        parameters["classifier"] = recipe(parameters["classifier"])
     if "device" in parameters:
         parameters["device"] = str(parameters["device"])
     for name, default in (("metric", None), ("optimizer", "adam"), ("scheduler", None), ("loss", None)):
@@ -84,10 +87,7 @@ def plain_number(value: Any) -> Any:
     """A number of NumPy as one of Python."""
     if hasattr(value, "item"):
         return value.item()
-    raise ValueError(
-        f"a {type(value).__name__} can't be saved, as it could only be written as code; save its predictions "
-        "instead, and give them as data.start_proba with start='given'"
-    )
+    raise ValueError(f"a {type(value).__name__} can't be saved, as it could only be written as code")
 
 
 def check_gnn(content: dict[str, Any], path: Any, gnn: Any) -> None:
@@ -121,6 +121,8 @@ def unpacked(
         raise ValueError(f"{path} was fitted with a GNN of your own; give it again: load(path, gnn=...)")
     if isinstance(parameters.get("class_weight"), dict):
         parameters["class_weight"] = {int(c): w for c, w in parameters["class_weight"].items()}
+    if "classifier" in parameters:
+        parameters["classifier"] = made(parameters["classifier"])
     started = {"start": "plain"} if parameters.get("start", "") is None else {}  # until they are read
     estimator = kind(**{**parameters, **started})
     estimator._check_parameters()

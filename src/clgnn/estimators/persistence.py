@@ -208,7 +208,7 @@ def load(path: str | os.PathLike[str], kinds: Kinds, gnn: Any = None) -> NodeEst
             f"{path} is damaged, or of another GNN ({_line(error)}); fit the model again"
         ) from error
     except ValueError as error:
-        if str(path) in str(error):
+        if str(error).startswith(str(path)):
             raise
         raise ValueError(
             f"{path} is damaged, or of another GNN ({_line(error)}); fit the model again"
