@@ -115,6 +115,12 @@ def test_no_difference_at_all(new_trials: Trials) -> None:
     assert same["best"]
 
 
+def test_rounding_is_no_difference(new_trials: Trials) -> None:
+    exported, computed = [0.263452, 0.333333, 0.666667], [0.2634518, 1 / 3, 2 / 3]
+    alike = row(cells(new_trials(pair(exported, computed))), "gcn+cl")
+    assert (alike["gain"], alike["low"], alike["high"]) == (0, 0, 0)
+
+
 def test_the_same_difference_everywhere(new_trials: Trials) -> None:
     alike = row(cells(new_trials(pair([0.25, 0.5, 0.375], [0.375, 0.625, 0.5]))), "gcn+cl")
     assert alike["gain"] == alike["low"] == alike["high"] == 12.5

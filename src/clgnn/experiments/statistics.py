@@ -255,5 +255,6 @@ def _done(trials: pd.DataFrame) -> pd.DataFrame:
             raise ValueError(
                 f"some trials on {dataset} have no {name}; expected it in all that are done: run them again"
             )
-        percent[here] = 100 * done.loc[here, name].astype(float)
+        values = 100 * done.loc[here, name].astype(float)
+        percent[here] = values.round(4)  # as an export has them, so that equal trials are equal
     return done.assign(percent=percent)
