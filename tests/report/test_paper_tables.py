@@ -48,6 +48,24 @@ def test_gains_over_iteration_0_and_not_over_the_plain_gnn(new_trials: Trials) -
     assert "over-first" not in tables(trials[~boosted])
 
 
+def test_a_learning_curve_has_the_methods_that_have_one_and_the_best_of_them(new_trials: Trials) -> None:
+    means = {
+        (85, "gcn"): 0.5,
+        (105, "gcn"): 0.6,
+        (85, "gcn+cl"): 0.55,
+        (105, "gcn+cl"): 0.65,
+        (85, "gmnn"): 0.9,
+    }
+    trials = {("cora", n, 0, method): [mean, mean + 0.02] for (n, method), mean in means.items()}
+    made = tables(new_trials(trials))
+    assert [row.label for row in made["learning-curve"].rows if not row.published] == ["GCN", "GCN + CL"]
+    assert cell(made["main"], "GMNN", ("Cora 85", "0 %")).star
+    assert not cell(made["main"], "GCN + CL", ("Cora 85", "0 %")).star
+    assert cell(made["learning-curve"], "GCN + CL", ("Cora, 0 %", "85")).star
+    only = {key: values for key, values in trials.items() if key[1] == 85}
+    assert "learning-curve" not in tables(new_trials(only))
+
+
 def test_the_main_table(made: dict[str, ResultTable]) -> None:
     main = made["main"]
     zero, half = ("Cora 85", "0 %"), ("Cora 85", "50 %")

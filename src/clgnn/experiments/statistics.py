@@ -68,11 +68,16 @@ def cells(trials: pd.DataFrame) -> pd.DataFrame:
     if tested.any():
         found.loc[tested, "p_holm"] = multipletests(found.loc[tested, "p"], alpha=LEVEL, method="holm")[1]
     found["significant"] = found["p"] < LEVEL
+    found["best"] = best(found)
+    return found
+
+
+def best(found: pd.DataFrame) -> pd.Series[bool]:
+    """Which rows of :func:`cells` are the best of their column, among the methods that are there."""
     most = found.groupby(CELL[:3])["n"].transform("max")
     enough = (found["n"] >= ENOUGH) | (most < ENOUGH)
     candidates = found["mean"].where(found["method"].map(competes).astype(bool) & enough)
-    found["best"] = candidates == candidates.groupby([found[name] for name in CELL[:3]]).transform("max")
-    return found
+    return candidates == candidates.groupby([found[name] for name in CELL[:3]]).transform("max")
 
 
 def _row(key: tuple[Any, ...], groups: dict[tuple[Any, ...], pd.DataFrame]) -> dict[str, Any]:

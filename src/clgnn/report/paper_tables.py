@@ -13,7 +13,7 @@ import pandas as pd
 
 from clgnn.experiments.methods import CELL, ablation, base
 from clgnn.experiments.published import published, running_times
-from clgnn.experiments.statistics import by_iteration, cells, with_first
+from clgnn.experiments.statistics import best, by_iteration, cells, with_first
 from clgnn.files import written
 from clgnn.report import names, notes
 from clgnn.report.headline import count_gains
@@ -97,9 +97,11 @@ def learning_curve(found: pd.DataFrame) -> ResultTable | None:
         for n in counts
     }
     found = found[~found["method"].map(ablation).astype(bool)]
-    more = {n for _, counts in names.CURVES for n in counts[1:]}
-    if not found["train_labels"].isin(more).any():  # else it would be a part of the main table
+    more = found["train_labels"].isin({n for _, counts in names.CURVES for n in counts[1:]})
+    found = found[found["method"].isin(found.loc[more, "method"])]  # others are in the main table alone
+    if found.empty:
         return None
+    found = found.assign(best=best(found))
     return _results(
         "learning-curve",
         "Node classification by number of training labels, in %",
