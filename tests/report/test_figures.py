@@ -52,6 +52,20 @@ def test_by_iteration(tiny_trials: pd.DataFrame) -> None:
     assert band[:, 1].max() == pytest.approx(61)  # a standard deviation of 1
 
 
+def test_less_than_a_decade_of_seconds_has_numbers_too(tiny_trials: pd.DataFrame) -> None:
+    figure = figures.time_against_accuracy(
+        cells(tiny_trials.assign(seconds=range(13, 13 + len(tiny_trials))))
+    )
+    assert figure is not None
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        low, high = axes.get_xlim()
+        said = [
+            tick.label1.get_text() for tick in axes.xaxis.get_major_ticks() if low <= tick.get_loc() <= high
+        ]
+        assert [text for text in said if text], (low, high)
+
+
 def test_time_against_accuracy(tiny_trials: pd.DataFrame) -> None:
     figure = figures.time_against_accuracy(cells(tiny_trials))
     assert figure is not None

@@ -201,10 +201,14 @@ def time_against_accuracy(found: pd.DataFrame) -> Figure | None:
                     axes.plot(x, y, color=looks[method]["color"], linewidth=1, alpha=0.6, zorder=1)
                 axes.plot(point["seconds"], point["mean"], label=names.method(method), **looks[method])
             axes.set_xscale("log")
-            axes.xaxis.set_minor_formatter("")  # labels of less than a decade would overlap
             axes.set_title(f"{names.dataset(dataset)} {count}, {percent} %")
             axes.tick_params(labelleft=True, labelbottom=True)
         row[0].set_ylabel("balanced accuracy in %" if datasets[0][0] == "friendster" else "accuracy in %")
+    for axes in panels.flat:
+        low, high = axes.get_xlim()
+        axes.xaxis.get_major_locator().set_params(subs=(1, 2, 5) if high / low < 50 else (1,))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter("")  # labels of less than a decade would overlap
     for axes in panels[-1]:
         axes.set_xlabel("seconds")
     add_legend(figure, panels.flat, columns=1, place="outside right center")
