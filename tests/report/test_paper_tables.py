@@ -45,6 +45,8 @@ def test_gains_over_iteration_0_and_not_over_the_plain_gnn(new_trials: Trials) -
     assert cell(made["over-first"], "GCN", zero).text == "40.00 (0.00)"
     assert cell(made["over-first"], "GCN + CL", zero).text == "+16.00 (1.00)"
     assert made["main"].notes[0].startswith("GCN with collective learning: 1 of 1 cell gains")
+    assert "PL-EM" in str(made["main"].notes)
+    assert "PL-EM" not in str(made["over-first"].notes), "rivals have no iteration 0"
     assert "over-first" not in tables(trials[~boosted])
 
 

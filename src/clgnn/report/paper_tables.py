@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from clgnn.experiments.methods import CELL, ablation, base
+from clgnn.experiments.methods import CELL, ablation, base, gnn_of
 from clgnn.experiments.published import published, running_times
 from clgnn.experiments.statistics import best, by_iteration, cells, with_first
 from clgnn.files import written
@@ -53,8 +53,12 @@ def write(folder: str | PathLike[str], trials: pd.DataFrame) -> list[Path]:
     return paths
 
 
-def main(found: pd.DataFrame) -> ResultTable | None:
-    """The main table, from :func:`~clgnn.experiments.statistics.cells`; None without trials for it."""
+def main(found: pd.DataFrame, rivals: bool = True) -> ResultTable | None:
+    """The main table, from :func:`~clgnn.experiments.statistics.cells`; None without trials for it.
+
+    Without ``rivals``, the paper's numbers are of GNNs alone.
+    """
+    paper = published("main")
     found = found[~found["method"].map(ablation).astype(bool)]
     curves = {(dataset, count) for dataset, counts in names.CURVES for count in counts}
     there = set(zip(found["dataset"], found["train_labels"], strict=True))
@@ -67,7 +71,7 @@ def main(found: pd.DataFrame) -> ResultTable | None:
         ("training labels", "test labels"),
         headers,
         found,
-        published("main"),
+        paper if rivals else paper[paper["method"].map(gnn_of).notna()],
     )
     if table is None:
         return None
@@ -77,7 +81,7 @@ def main(found: pd.DataFrame) -> ResultTable | None:
 
 def over_first(trials: pd.DataFrame) -> ResultTable | None:
     """The gains over iteration 0: the plain GNN of the paper's protocol has the epochs of one iteration."""
-    table = main(cells(with_first(trials)))
+    table = main(cells(with_first(trials)), rivals=False)
     if table is None:
         return None
     return replace(
